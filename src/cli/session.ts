@@ -4,7 +4,7 @@ import type { Status } from '../session/model.ts'
 import { type ApiClient, apiPath, type ApiReply } from './api-client.ts'
 import { askYesOrNo, type Cli, openLines } from './context.ts'
 import { placeIn } from './dialogue.ts'
-import { type Output, usageError } from './output.ts'
+import { CliError, EXIT, type Output, usageError } from './output.ts'
 
 export function addSessionCommands (program: Command, cli: Cli): void {
   const session = program.command('session').description('list, show, follow and cancel sessions')
@@ -12,12 +12,16 @@ export function addSessionCommands (program: Command, cli: Cli): void {
   session.command('list').description('list sessions, the newest first')
     .option('--status <status>', 'only those that are so')
     .option('--definition <id>', 'only those of a definition, as agents/helper')
-    .action(async (options: { readonly status?: Status, readonly definition?: string }, command: Command) => {
+    .option('--kind <kind>', KIND)
+    .option('--of <owner>', OF)
+    .option('--older <time>', OLDER)
+    .option('--stuck', `only those that run, and of which nothing was written for --older, ${STUCK} if left out`)
+    .action(async ({ stuck = false, ...filter }: SessionFilter & { readonly stuck?: boolean }, command: Command) => {
+      if (stuck && filter.status !== undefined) throw usageError('expected --stuck or --status, got both: what is stuck is running')
       const { api, output } = cli.open(command)
-      const sessions = await everyPage(async after => {
-        const page = await api.ask('get', '/api/sessions', { ...options, limit: 200, after })
-        return { rows: page.sessions, next: page.next }
-      })
+      const found = await listSessions(api, stuck ? { older: STUCK, ...filter, status: 'running' } : filter)
+      // One that waits for another session is as old as that one's beginning.
+      const sessions = stuck ? found.filter(({ waitsFor }) => waitsFor === undefined) : found
       if (output.wantsJson) return await output.json(sessions)
       const columns = ['id', 'status', 'definition', 'updatedAt', 'owner', 'title'] as const
       await output.rows(columns, sessions.map(row => columns.map(column => row[column] ?? '')))
@@ -60,13 +64,102 @@ export function addSessionCommands (program: Command, cli: Cli): void {
       }
     })
 
-  session.command('cancel').argument('<id>', 'the session').description('end a session')
-    .action(async (id: string, _options: object, command: Command) => {
+  session.command('redrive').argument('<ids...>', 'the sessions').description('let any process go on with sessions that are stuck')
+    .action(async (ids: readonly string[], _options: object, command: Command) => {
       const { api, output } = cli.open(command)
+      await forEach(ids, 'redriven', output, id => api.ask('post', '/api/sessions/{id}/redrive', { id }, {}))
+    })
+
+  session.command('cancel').argument('[id]', 'the session').description('end a session, or all of some')
+    .option('--all', 'all that have not ended, of those that the other options name')
+    .option('--status <status>', 'only those that are so')
+    .option('--definition <id>', 'only those of a definition, as agents/helper')
+    .option('--kind <kind>', KIND)
+    .option('--of <owner>', OF)
+    .option('--older <time>', OLDER)
+    .option('--yes', 'ask nobody')
+    .action(async (id: string | undefined, options: SessionFilter & { readonly all?: boolean, readonly yes?: boolean }, command: Command) => {
+      const { all = false, yes = false, ...filter } = options
+      if (all === (id !== undefined)) throw usageError('expected a session or --all')
+      const { api, output } = cli.open(command)
+      if (id === undefined) return await cancelAll(filter, yes, api, output, cli)
+      if (Object.keys(filter).length > 0) throw usageError('expected --all where sessions are chosen by options')
       const reply = await api.ask('post', '/api/sessions/{id}/cancel', { id }, {})
       if (output.wantsJson) return await output.json(reply)
       await output.words(`session ${id} is ${reply.status}`)
     })
+}
+
+const KIND = 'only agents, skills, plans or terminals'
+const OF = 'only those of the token of this name'
+const OLDER = 'only those of which nothing was written for so long, as 30s, 10m, 2h or 7d'
+
+const STUCK = '5m'
+
+interface SessionFilter {
+  readonly status?: Status | 'open'
+  readonly definition?: string
+  readonly kind?: 'agents' | 'skills' | 'plans' | 'terminals'
+  readonly of?: string
+  readonly older?: string
+}
+
+/** Sessions begin before anything is written of them: older ones alone are read. */
+async function listSessions (api: ApiClient, { of: owner, older, ...query }: SessionFilter) {
+  const before = older === undefined ? undefined : new Date(Date.now() - msIn(older)).toISOString()
+  const sessions = await everyPage(async after => {
+    const page = await api.ask('get', '/api/sessions', { ...query, owner, until: before, limit: 200, after })
+    return { rows: page.sessions, next: page.next }
+  })
+  return before === undefined ? sessions : sessions.filter(({ updatedAt }) => updatedAt < before)
+}
+
+const UNITS: ReadonlyMap<string, number> = new Map([['s', 1000], ['m', 60_000], ['h', 3_600_000], ['d', 86_400_000]])
+
+/** @throws CliError */
+function msIn (text: string): number {
+  const [, count, unit = ''] = /^(\d{1,6})([smhd])$/.exec(text) ?? []
+  if (count === undefined) throw usageError(`--older: expected a time as 30s, 10m, 2h or 7d, got ${JSON.stringify(text)}`)
+  return Number(count) * (UNITS.get(unit) ?? 0)
+}
+
+/** Asks on a terminal, and wants `--yes` elsewhere. */
+async function cancelAll (filter: SessionFilter, yes: boolean, api: ApiClient, output: Output, cli: Cli): Promise<void> {
+  if (!yes && output.terminal === undefined) throw usageError('expected --yes where nobody can be asked; aps session list shows them')
+  const found = await listSessions(api, { status: 'open', ...filter })
+  if (found.length > 0 && !yes) {
+    for (const { id, status, definition, title = '' } of found.slice(0, SHOWN)) await output.words([id, status, definition, title].join('  '))
+    if (found.length > SHOWN) await output.words(`… and ${found.length - SHOWN} more`)
+    const lines = openLines(cli, output)
+    try {
+      const question = `end ${found.length === 1 ? 'this session' : `these ${found.length} sessions`}? y or n: `
+      if (await askYesOrNo(lines, output, question) !== true) return await output.words('none was ended')
+    } finally {
+      lines.close()
+    }
+  }
+  await forEach(found.map(({ id }) => id), 'cancelled', output, id => api.ask('post', '/api/sessions/{id}/cancel', { id }, {}))
+}
+
+const SHOWN = 20
+
+/** Where the service says no to one, the others are tried, too. @throws CliError when it did */
+async function forEach (ids: readonly string[], done: string, output: Output, act: (id: string) => Promise<unknown>): Promise<void> {
+  const failed: Array<{ readonly id: string, readonly message: string }> = []
+  for (const id of ids) {
+    try {
+      await act(id)
+    } catch (error) {
+      if (!(error instanceof CliError) || error.exitCode !== EXIT.NO) throw error
+      failed.push({ id, message: error.message })
+    }
+  }
+  const refused = new Set(failed.map(({ id }) => id))
+  const [count, isJson] = [ids.length - failed.length, output.wantsJson]
+  if (isJson) await output.json({ [done]: ids.filter(id => !refused.has(id)), failed })
+  else await output.words(`${count} ${count === 1 ? 'session is' : 'sessions are'} ${done}`)
+  const reasons = failed.map(({ id, message }) => `${id}: ${message}`).join('; ')
+  if (failed.length > 0) throw new CliError(EXIT.NO, `${failed.length} of ${ids.length} not: ${reasons}`)
 }
 
 type SessionTree = ApiReply<'get', '/api/sessions/{id}/tree'>

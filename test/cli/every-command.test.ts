@@ -59,6 +59,7 @@ const RUNS: ReadonlyMap<string, Run> = new Map<string, Run>([
   ['session list', { args: 'session list', stdout: /^$/ }],
   ['session show', { args: 'session show none', code: 1 }],
   ['session follow', { args: 'session follow none', code: 1 }],
+  ['session redrive', { args: 'session redrive none', code: 1 }],
   ['session cancel', { args: 'session cancel none', code: 1 }],
   ['session tree', { args: 'session tree none', code: 1 }],
   ['terminal', { args: 'terminal none', code: 1 }],

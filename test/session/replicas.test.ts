@@ -56,6 +56,21 @@ for (const [place, open] of PLACES) {
       assert.deepEqual(await factsOf(store, id), ['started', 'unknown', 'unknown', 'took', 'result', 'result'])
     })
 
+    it('let another go on at once when an operator takes a session from its driver', async t => {
+      const [store, another] = await open(t)
+      const [id, one, other] = [newId(), new ManualPerformer(), new ManualPerformer()]
+      const [first, second] = [createRunner(t, store, one, 60_000), createRunner(t, another, other, 60_000)]
+      first.open()
+      await first.start(id, scripted('read'))
+      await waitFor('the effect', () => one.begun.length === 1)
+      assert.equal(await another.redrive(id), true)
+      second.open()
+      await waitFor('the effect there', () => other.begun.length === 1)
+      other.begun[0]?.end()
+      await until(second, id, 'waiting_input')
+      await waitFor('the first to give up', () => first.running().size === 0)
+    })
+
     it('count one takeover a session, and none when a session that was left to wait is over', async t => {
       const [store, another] = await open(t)
       const id = newId()

@@ -296,6 +296,11 @@ export function sessionRoutes (app: App, { sessions }: Pick<Service, 'sessions'>
     schema: { tags: ['Sessions'], operationId: 'cancelSession', summary: 'End a session', description: 'While it writes files this is `SESSION_BUSY`: they are written as a whole, and then it can be ended.', params: SessionId, response: { 200: SessionReply } }
   }, async ({ caller, params }) => describeSession(await sessions.cancel('any', caller, params.id)))
 
+  app.post('/api/sessions/:id/redrive', {
+    config: { role: 'admin', fails: [...READS_SESSION, 'SESSION_ENDED'] },
+    schema: { tags: ['Sessions'], operationId: 'redriveSession', summary: 'Let any process go on with a session', description: 'It is taken from the process that performs it, and the first one that looks goes on with it, mostly within 5 s: what another had begun is begun again where that does no harm, else its end is unknown. One that waits for a person waits on.', params: SessionId, response: { 200: SessionSummary } }
+  }, async ({ caller, params }) => summariseSession(await sessions.redrive(caller, params.id)))
+
   app.post('/api/sessions/:id/fork', {
     config: { role: 'run', fails: [...DRIVES_SESSION, 'FORK_IMPOSSIBLE', 'TOO_MANY_SESSIONS'] },
     schema: { tags: ['Sessions'], operationId: 'forkSession', summary: 'Start a session that goes on from where another one waited', params: SessionId, querystring: Type.Object({ upTo: Type.Optional(Type.Integer({ minimum: 1, description: 'The last transition that may be copied' })) }), response: { 201: SessionReply } }

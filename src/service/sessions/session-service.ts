@@ -335,6 +335,20 @@ export class SessionService {
     })
   }
 
+  /**
+   * Any process goes on with it: what was running is begun again where that does no harm, else its end is unknown.
+   * @throws SESSION_NOT_FOUND, SESSION_ENDED
+   */
+  async redrive (caller: Caller, id: string): Promise<Head> {
+    return await this.#reading(caller, id, async ({ store }) => {
+      const isOpen = await store.redrive(id)
+      const head = await store.head(id)
+      if (head === undefined) throw sessionNotFound(id)
+      if (!isOpen) throw sessionEnded(id, head.status)
+      return head
+    })
+  }
+
   /** What the caller may decide about, whoever owns it. @throws REQUEST_INVALID */
   async approvals (caller: Caller, query: ApprovalQuery): ReturnType<typeof listApprovals> {
     return await this.use(opened => listApprovals(opened, this.#options.owners(), caller, query))

@@ -75,6 +75,10 @@ export function createMemorySessionStore ({ keep, now = Date.now }: { readonly k
       enter()
       return ids.flatMap(id => index.renew(by, id, lease, now()) ?? [])
     },
+    async redrive (id) {
+      enter()
+      return index.redrive(id, now())
+    },
     publish (id, live) {
       queueMicrotask(() => listeners.live(id, live))
     },

@@ -98,6 +98,14 @@ end
 local first = redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. now, '+inf', 'WITHSCORES', 'LIMIT', 0, 1)
 return { ids, isMore and 0 or first[2] and first[2] - now or -1, unknown }`
 
+/** Lets any replica take a session that is open. `KEYS`: due, head. `ARGV`: id. Returns 1, or 0 for one that is not there or has ended. */
+export const REDRIVE = `
+${NOW}
+if not redis.call('ZSCORE', KEYS[1], ARGV[1]) then return 0 end
+redis.call('HSET', KEYS[2], 'driver', '')
+redis.call('ZADD', KEYS[1], now, ARGV[1])
+return 1`
+
 /** `KEYS`: due. `ARGV`: replica, lease in ms, prefix, ids. Returns for each session that exists its id, last number, and 1 if the replica still drives it. */
 export const RENEW = `
 ${NOW}

@@ -13,7 +13,7 @@ import {
 } from './session-store.ts'
 import { compareNewest, cursorOf, type ListPosition, matchesQuery, startOfList } from './session-index.ts'
 import { RedisSessionFeed } from './redis-session-feed.ts'
-import { APPEND, LIST, RENEW, TAKE, TALLY } from './redis-session-scripts.ts'
+import { APPEND, LIST, REDRIVE, RENEW, TAKE, TALLY } from './redis-session-scripts.ts'
 
 /** Policies under which Redis never drops a key without expiry, such as those of open sessions. */
 const SAFE = /^(noeviction|volatile-\w+)$/
@@ -311,6 +311,13 @@ class RedisSessionStore implements SessionStore {
     }))
     const renewed = new Map(replies.flat().map(([id, seq, isYours]) => [id, { id, seq, isYours: isYours === 1 }]))
     return ids.flatMap(id => renewed.get(id) ?? [])
+  }
+
+  async redrive (id: string): Promise<boolean> {
+    this.#opened()
+    if (!isSessionId(id)) return false
+    const keys = this.#keys(id)
+    return await this.#run(keys, REDRIVE, [keys.due, keys.head(id)], [id]) === 1
   }
 
   publish (id: string, live: JsonObject): void {

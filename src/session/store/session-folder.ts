@@ -317,6 +317,10 @@ export class SessionFolder {
     return this.#index.take(by, limit, lease, this.#options.now(), engines)
   }
 
+  redrive (id: string): boolean {
+    return this.#index.redrive(id, this.#options.now())
+  }
+
   async renew (by: string, ids: readonly string[], lease: number): Promise<Renewed[]> {
     const renewed = await Promise.all(ids.map(async id => {
       const mine = this.#index.renew(by, id, lease, this.#options.now())

@@ -54,6 +54,14 @@ export class SessionIndex<E extends IndexEntry = IndexEntry> {
     return { id, seq: entry.head.seq, isYours }
   }
 
+  /** @see SessionStore.redrive */
+  redrive (id: string, now: number): boolean {
+    const entry = this.#entries.get(id)
+    if (entry?.due === undefined) return false
+    this.put({ ...entry, head: { ...entry.head, driver: undefined }, due: now })
+    return true
+  }
+
   /** @see SessionStore.hasOpen */
   hasOpen (): boolean {
     for (const { due } of this.#entries.values()) if (due !== undefined) return true

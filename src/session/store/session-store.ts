@@ -44,6 +44,8 @@ export interface SessionStore {
   take (by: string, limit: number, lease: number, engines?: ReadonlySet<string>): Promise<Taken>
   /** For `lease` ms nobody can take over the sessions that `by` still drives. */
   renew (by: string, ids: readonly string[], lease: number): Promise<readonly Renewed[]>
+  /** Takes the session from its driver, and makes it due now. @returns `false` for one that is unknown or has ended */
+  redrive (id: string): Promise<boolean>
   /** Live messages are not stored. Never throws. */
   publish (id: string, live: JsonObject): void
   /** A broken connection can lose messages: `onGap` then says to read the log again. @returns ends the following */

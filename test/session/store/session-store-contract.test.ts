@@ -74,6 +74,18 @@ for (const variant of VARIANTS) {
       assert.deepEqual([due, none], [0, 0])
     })
 
+    test('takes a session from its driver, and gives it to whoever asks first', async () => {
+      const { store } = fixture
+      const [id, ended] = [newId(), newId()]
+      await append(store, id, undefined, { driver: 'a', due: 60_000 })
+      await append(store, ended, undefined, { status: 'completed', due: 'never' })
+      assert.deepEqual([await fixture.another().redrive(id), await store.redrive(ended), await store.redrive(newId()), await store.redrive('x')], [true, false, false, false])
+      assert.equal((await store.head(id))?.driver, undefined)
+      assert.deepEqual((await store.renew('a', [id], 60_000)).map(({ isYours }) => isYours), [false])
+      assert.deepEqual((await store.take('b', 10, 60_000)).ids, [id])
+      assert.equal((await store.head(id))?.driver, 'b')
+    })
+
     test('gives nothing for an id that no session can have', async () => {
       for (const id of ['', '../../etc/passwd', 'A'.repeat(32), `${newId()}\n`, `${newId()}0`, '__proto__']) {
         assert.deepEqual(await readAll(fixture.store, id), [])

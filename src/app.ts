@@ -154,7 +154,7 @@ export function addCacheMetrics (target: PrometheusRegistry, caches: Readonly<Re
   gauge('bytes', 'Its size, as the cache counts it', ({ bytes }) => bytes)
 }
 
-export type WatchedSessions = Pick<SessionService, 'unknown' | 'running' | 'tally'>
+export type WatchedSessions = Pick<SessionService, 'unknown' | 'running' | 'queued' | 'tally'>
 
 /** Read only when Prometheus asks. What the store tells is the same in all processes: the largest number is reported. `kinds` bounds the label. */
 export function addSessionMetrics (target: PrometheusRegistry, sessions: WatchedSessions, kinds: BoundedNames): void {
@@ -175,6 +175,7 @@ export function addSessionMetrics (target: PrometheusRegistry, sessions: Watched
     created.reset()
     for (const [kind, count] of sessions.running()) created.inc({ kind: kinds.take(kind) }, count)
   }, 'sum')
+  gauge('sessions_queued', 'Sessions that wait for a turn in this process, by SESSION_CONCURRENCY', [], created => { created.set(sessions.queued()) }, 'sum')
   gauge('sessions_open', 'Sessions of all processes that have not ended, with child sessions: running, waiting_input or waiting_approval; beyond 32,000 some are (unread)', ['kind', 'state'], async created => {
     const tally = await sessions.tally()
     created.reset()

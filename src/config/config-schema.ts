@@ -14,6 +14,7 @@ export const configSchema = Type.Object({
   SESSION_SECRET_FILE: optional({ description: 'File with the same, one secret a line, read at the start; in place of `SESSION_SECRET`.' }),
   STATE_DIR: Type.String({ default: '.ai-prompt-shell', minLength: 1, description: 'Folder for sessions, the journal of changed files, and preferences of users.' }),
   SESSION_KEEP_MS: milliseconds({ default: 604_800_000, description: 'How long a session is kept after its end.' }),
+  SESSION_CONCURRENCY: Type.Integer({ default: 0, minimum: 0, description: 'Sessions of which a process performs something at a time, beside terminals and those that wait for a session below; further ones take turns by their owners. 0 for no limit.' }),
   KEY_PREFIX: Type.String({ default: 'shenma:', minLength: 1, description: 'What all keys begin with.' }),
   VERSIONS: Type.Union(['auto', 'http', 'off'].map(mode => Type.Literal(mode)), { default: 'auto', description: 'Whether prompts that are published over HTTP are recorded as versions: `http`, `off`, or `auto`, which is `http` in a Redis, `off` in a folder.' }),
   DEFAULT_LABEL: optional({ fromFolder: true, description: 'Label that is served where neither a request nor its token says one; by default what was published last is.' }),

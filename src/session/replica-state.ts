@@ -57,6 +57,80 @@ export class RunningEffects {
   }
 }
 
+/** Bounds the sessions of which this process performs something at a time. Owners take turns, so that none makes all others wait. */
+export class SessionTurns {
+  readonly #most: number
+  /** How many effects of each session go on. */
+  readonly #inside = new Map<string, number>()
+  /** By owner, the next one first: sessions with what begins when it is their turn. */
+  readonly #queues = new Map<string, Map<string, Set<() => void>>>()
+
+  constructor (most = Infinity) {
+    this.#most = most
+  }
+
+  get queued (): number {
+    let count = 0
+    for (const sessions of this.#queues.values()) count += sessions.size
+    return count
+  }
+
+  /** For how many sessions more. */
+  get room (): number {
+    return Math.max(0, this.#most - this.#inside.size - this.queued)
+  }
+
+  /** @returns `undefined`, without calling `work`, when the signal aborts before it is the session's turn */
+  async run<T> ({ id, start: { owner } }: Session, signal: AbortSignal, work: () => Promise<T>): Promise<T | undefined> {
+    if (!await this.#enter(id, owner, signal)) return undefined
+    try {
+      return await work()
+    } finally {
+      const left = (this.#inside.get(id) ?? 0) - 1
+      if (left > 0) this.#inside.set(id, left)
+      else this.#inside.delete(id)
+      this.#admit()
+    }
+  }
+
+  async #enter (id: string, owner: string, signal: AbortSignal): Promise<boolean> {
+    return await new Promise<boolean>(resolve => {
+      const sessions = this.#queues.get(owner) ?? new Map<string, Set<() => void>>()
+      const waiting = sessions.get(id) ?? new Set()
+      const enter = (): void => {
+        signal.removeEventListener('abort', leave)
+        this.#inside.set(id, (this.#inside.get(id) ?? 0) + 1)
+        resolve(true)
+      }
+      const leave = (): void => {
+        waiting.delete(enter)
+        if (waiting.size === 0) sessions.delete(id)
+        if (sessions.size === 0) this.#queues.delete(owner)
+        resolve(false)
+      }
+      if (signal.aborted) return resolve(false)
+      if (this.#inside.has(id)) return enter()
+      signal.addEventListener('abort', leave, { once: true })
+      this.#queues.set(owner, sessions.set(id, waiting.add(enter)))
+      this.#admit()
+    })
+  }
+
+  #admit (): void {
+    while (this.#inside.size < this.#most) {
+      const [next] = this.#queues
+      if (next === undefined) return
+      const [owner, sessions] = next
+      const [id, waiting] = [...sessions][0] as [string, Set<() => void>]
+      sessions.delete(id)
+      // Its turn comes again behind those of all others.
+      this.#queues.delete(owner)
+      if (sessions.size > 0) this.#queues.set(owner, sessions)
+      for (const enter of waiting) enter()
+    }
+  }
+}
+
 /** So this process hears of entries of other replicas, such as a stop or an approval, for sessions that it drives. */
 export class Watches {
   readonly #store: SessionStore

@@ -11,7 +11,7 @@ import {
 import { type ActiveEffect, type Outcome, type Performer, rowOf } from './effects.ts'
 import { createGate, NO_POLICY_CONTEXT, owingGate, type PolicyContext } from './gate.ts'
 import { type Effect, ENDED, type Fact, type LogEntry, type Start, type StopCause } from './model.ts'
-import { RunningEffects, WaitsForOthers, Watches } from './replica-state.ts'
+import { RunningEffects, SessionTurns, WaitsForOthers, Watches } from './replica-state.ts'
 import { childId, driverOf, inputFact, isWaiting, openChildrenIn, type OpenEffect, openIn, owedNow, type Session, type SessionInput } from './session.ts'
 import { LogLost, type Seals, SessionLog, UNSEALED } from './session-log.ts'
 import { type Append, retryUntilClosed, type SessionStore, SessionStoreError } from './store/session-store.ts'
@@ -21,6 +21,9 @@ const LEASE = 8000
 
 /** At most this long between two takes of sessions that are due, in ms; earlier when the store says so. And sessions in one take. */
 const [POLL, TAKEN] = [5000, 50]
+
+/** In ms, between two looks whether there is room for sessions that are due. */
+const FULL = 250
 
 /** The live message that tells the holder of a terminal or disk that a session of it has to go on. */
 const IN_TERMINAL = 'terminal.session'
@@ -41,6 +44,8 @@ interface RunnerOptions {
   readonly onEnded?: ((session: Session) => void) | undefined
   /** Called when this replica goes on with a session that another one had begun, and left. */
   readonly onTakeover?: ((session: Session) => void) | undefined
+  /** Sessions of which something is performed at a time. @default no limit */
+  readonly concurrency?: number | undefined
   /** In ms. @default 8 s */
   readonly lease?: number
 }
@@ -64,6 +69,7 @@ export class SessionRunner {
   readonly #log: SessionLog
   readonly #lock = new KeyedMutex()
   readonly #running = new RunningEffects()
+  readonly #turns: SessionTurns
   readonly #watches: Watches
   readonly #waits: WaitsForOthers
   readonly #calls: Array<() => void> = []
@@ -78,6 +84,7 @@ export class SessionRunner {
     this.#options = options
     this.#store = store
     this.#lease = lease
+    this.#turns = new SessionTurns(options.concurrency)
     this.#circumstances = circumstances
     this.#gate = createGate(circumstances)
     this.#log = new SessionLog(store, engines, seals, log, this.#id)
@@ -112,12 +119,20 @@ export class SessionRunner {
   }
 
   waits (): readonly string[] {
-    return this.#waits.describe()
+    const { queued } = this.#turns
+    const wait = queued === 1 ? 'session waits' : 'sessions wait'
+    const turns = queued === 0 ? [] : [`${queued} ${wait} for a turn, since as many run as SESSION_CONCURRENCY allows`]
+    return [...turns, ...this.#waits.describe()]
   }
 
   /** How many sessions are performed here, by kind. */
   running (): ReadonlyMap<string, number> {
     return this.#running.kinds()
+  }
+
+  /** How many sessions wait here for their turn. */
+  queued (): number {
+    return this.#turns.queued
   }
 
   unknown (): ReadonlyMap<string, number> {
@@ -291,7 +306,11 @@ export class SessionRunner {
     const { id } = session
     await this.#running.run(session, effect.id, async signal => {
       this.#watches.open(id)
-      const outcome = await this.#outcomeOf(session, effect, signal)
+      const perform = () => this.#outcomeOf(session, effect, signal)
+      // One that waits for a child session or for its user needs no turn, else a parent would keep its child's.
+      const needsTurn = effect.kind !== 'child' && effect.kind !== 'shell'
+      const outcome = needsTurn ? await this.#turns.run(session, signal, perform) : await perform()
+      if (outcome === undefined) return await this.#putBack(id, effect)
       // An aborted effect can succeed: its result counts. A failure only says that it was aborted.
       if (!signal.aborted || outcome.kind === 'result') return await this.#finish(id, effect, outcome, ({ open }) => open.get(effect.id)?.by === this.#id)
       if (outcome.kind !== 'unknown') return
@@ -301,6 +320,16 @@ export class SessionRunner {
       await this.#finish(id, effect, { kind: 'unknown' }, ({ status }) => ENDED.has(status))
     })
     if (!this.#running.hasAny(id)) this.#watches.close(id)
+  }
+
+  /** What had no turn was not done: when this process closes, the next one begins it, also where it could not be repeated. */
+  async #putBack (id: string, { id: effect }: ActiveEffect): Promise<void> {
+    if (!this.#isClosed) return
+    try {
+      await this.submit(id, ({ status, open }) => ENDED.has(status) || open.get(effect)?.by !== this.#id ? undefined : { kind: 'took', repeats: [effect] })
+    } catch (error) {
+      await this.#failed(id, error)
+    }
   }
 
   async #outcomeOf (session: Session, effect: ActiveEffect, signal: AbortSignal): Promise<Outcome> {
@@ -343,10 +372,12 @@ export class SessionRunner {
     const { log, engines } = this.#options
     let next: number | undefined
     try {
-      const taken = await this.#store.take(this.#id, TAKEN, this.#lease, new Set(engines.keys()))
-      next = taken.ids.length === TAKEN ? 0 : taken.next
+      const room = Math.min(TAKEN, this.#turns.room)
+      // Others may have room.
+      const taken = room === 0 ? { ids: [], next: FULL } : await this.#store.take(this.#id, room, this.#lease, new Set(engines.keys()))
+      next = taken.ids.length === room && room > 0 ? 0 : taken.next
       this.#takeProblem = undefined
-      this.#waits.forEngines(taken.unknown ?? [])
+      if (room > 0) this.#waits.forEngines(taken.unknown ?? [])
       await Promise.all(taken.ids.map(id => this.#recover(id, true)))
     } catch (error) {
       const { message } = error as Error

@@ -119,6 +119,7 @@ export function openSessions ({
         disks: disksOf(config, operator),
         circumstances,
         log,
+        concurrency: config.SESSION_CONCURRENCY === 0 ? undefined : config.SESSION_CONCURRENCY,
         onWritten (session, transition) {
           tellOfChange(store, session, transition)
           if (logsLines) writeLines(session, transition)

@@ -138,6 +138,10 @@ export class SessionService {
     return this.#opened?.runner.running() ?? new Map<string, number>()
   }
 
+  queued (): number {
+    return this.#opened?.runner.queued() ?? 0
+  }
+
   /** Of all processes, a few seconds old at most. `undefined` while the store cannot be read; it is not opened for this. */
   async tally (): Promise<Tally | undefined> {
     if (this.problem() !== undefined) return undefined

@@ -1,4 +1,3 @@
-import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { type Browser } from 'playwright-core'
 import { noChromium, startChromium } from '../helpers/chromium.ts'

@@ -23,7 +23,7 @@ app.post('/api/chat/prompts/:id', { schema: { params: PromptId, body: ChatBody }
   if (asked.stream) return reply.type('text/event-stream').send(counted(body, bytes => watch.streamed('complete', usageOfStream(asked, { outcome: 'complete', bytes }))))
   const text = await body.text()
   const completion = JSON.parse(text) as JsonObject
-  watch.replied(usageOfReply(asked, completion), completion['model'])
+  watch.replied(usageOfReply(asked, completion), completion)
   return reply.type('application/json; charset=utf-8').send(text)
 })
 

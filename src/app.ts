@@ -64,7 +64,9 @@ export async function createApp (config: Config, log: FastifyBaseLogger, { store
   app.addHook('onListen', async () => { void service.sessions.begin() })
   app.addHook('onClose', async () => {
     if (access.mode === 'tokens') access.close?.()
-    await Promise.all([service.close(), tracer?.close()])
+    await service.close()
+    // Last, so that the spans of what the end cuts short are sent too.
+    await tracer?.close()
   })
   siblings?.attend({ collectMetrics: () => metrics.collect(), reload: () => registry.reload(), follow: keys => registry.follow(keys), watched: () => app.rotation.siblingAsked() })
   await app.ready()

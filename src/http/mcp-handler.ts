@@ -12,6 +12,7 @@ import { ENGINE_VERSION } from '../base/version.ts'
 import type { Generation, Prompt } from '../registry/generation.ts'
 import { runnablePrompts } from '../registry/offered.ts'
 import type { Environs } from '../registry/kinds/environ-kind.ts'
+import type { Span } from '../observe/open-telemetry.ts'
 import { neededNames } from '../registry/needs/needs-walk.ts'
 import { collectNeeds } from '../registry/needs/prompt-needs.ts'
 import type { Registry } from '../registry/registry.ts'
@@ -277,7 +278,10 @@ export class McpEndpoint {
         this.#streams.delete(handler)
       })
     }
+    const span = follows ? undefined : beginMessage(request, body)
     const response = await handler.fetch(toWebRequest(request, AbortSignal.any([gone, revoked.signal])), { parsedBody: body })
+    // The answer may be a stream, so it is read beside its sending.
+    if (span !== undefined) void endMessage(span, response.clone())
     return follows || takesEvents(request) ? response : await toJsonResponse(response)
   }
 
@@ -303,9 +307,56 @@ function takesEvents ({ headers }: FastifyRequest): boolean {
 /** For a client that takes no stream; such a stream holds nothing but the answer. */
 async function toJsonResponse (response: Response): Promise<Response> {
   if (response.headers.get('content-type')?.startsWith('text/event-stream') !== true) return response
+  return new Response(await answerIn(response), { status: response.status, headers: { 'content-type': 'application/json' } })
+}
+
+/** The last message of a stream. */
+async function answerIn (response: Response): Promise<string> {
   const scanner = new EventScanner(Infinity, ({ data = '' }) => data)
-  const answer = [...scanner.feed(Buffer.from(await response.arrayBuffer())), ...scanner.finish()].findLast(data => data !== '')
-  return new Response(answer ?? '', { status: response.status, headers: { 'content-type': 'application/json' } })
+  return [...scanner.feed(Buffer.from(await response.arrayBuffer())), ...scanner.finish()].findLast(data => data !== '') ?? ''
+}
+
+/** In characters, since clients can write any name. */
+const MAX_NAME = 200
+
+/** https://github.com/open-telemetry/semantic-conventions-genai/blob/main/docs/gen-ai/mcp.md#server; `undefined` where nothing is traced. */
+function beginMessage ({ activity, headers }: FastifyRequest, body: Json): Span | undefined {
+  if (activity.span === undefined || !isJsonObject(body)) return undefined
+  const text = (value: Json | undefined): string | undefined => typeof value === 'string' ? value.slice(0, MAX_NAME) : undefined
+  const { method, id, params } = body
+  const [name, uri] = [text(ownField(params, 'name')), text(ownField(params, 'uri'))]
+  const target = method === 'tools/call' || method === 'prompts/get' ? name : undefined
+  const given = ownField(params, 'arguments')
+  const span = activity.beginMessage([text(method) ?? '(none)', ...target === undefined ? [] : [target]].join(' '), {
+    'mcp.method.name': text(method),
+    'mcp.session.id': text(headers['mcp-session-id'] as string | undefined),
+    'mcp.protocol.version': text(headers['mcp-protocol-version'] as string | undefined),
+    'jsonrpc.request.id': typeof id === 'number' ? String(id) : text(id),
+    'network.transport': 'tcp',
+    'network.protocol.name': 'http',
+    'mcp.resource.uri': uri,
+    ...(method === 'tools/call' ? { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': name } : {}),
+    ...(method === 'prompts/get' ? { 'gen_ai.prompt.name': name } : {})
+  }, text(ownField(ownField(params, '_meta'), 'traceparent')))
+  if (method === 'tools/call' && isJsonObject(given)) span?.set(span.content?.arguments(given) ?? {})
+  return span
+}
+
+async function endMessage (span: Span, response: Response): Promise<void> {
+  try {
+    const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') === true
+    const text = isStream ? await answerIn(response) : await response.text()
+    const answer = text === '' ? {} : objectOf(parseJson(text))
+    const code = ownField(ownField(answer, 'error'), 'code')
+    const result = objectOf(answer['result'])
+    const failed = typeof code === 'number' ? String(code) : result['isError'] === true ? 'tool_error' : undefined
+    span.end({
+      'rpc.response.status_code': typeof code === 'number' ? failed : undefined,
+      ...(failed === undefined && result['content'] !== undefined ? span.content?.result(result) : {})
+    }, failed)
+  } catch {
+    span.end({}, 'CLIENT_CLOSED')
+  }
 }
 
 /** Without state, so that any replica can answer. */

@@ -122,11 +122,12 @@ export class BuiltinModel implements ModelUpstream {
     const wantsUsage = (request['stream_options'] as JsonObject | undefined)?.['include_usage'] === true
     const events = Readable.from(eventsOf(answer, wantsUsage), { objectMode: false })
     const leave = () => events.destroy()
+    const traced = call.watch?.traced
     call.signal.addEventListener('abort', leave, { once: true })
     const ended = new Promise<StreamEnd>(resolve => events.once('close', () => {
       call.signal.removeEventListener('abort', leave)
       const { head: { model }, message, usage } = answer
-      resolve({ outcome: events.readableEnded ? 'complete' : 'left', model, usage, bytes: writtenBytes(message) })
+      resolve({ outcome: events.readableEnded ? 'complete' : 'left', model, usage, bytes: writtenBytes(message), reply: traced && completionOf(answer) })
     }))
     return { events, ended }
   }

@@ -214,6 +214,7 @@ function observe (provider: string): Layer {
     const { kind, request, call } = operation
     const name = kind === 'embeddings' ? 'embeddings' : 'chat'
     const watch = call.activity?.beginModelCall(name, provider, memberOf(request, 'model'), memberOf(request, 'stream') === true)
+    if (watch?.traced === 'content' && name === 'chat') watch.asked(memberOf(request, 'messages'))
     return watch === undefined ? ask(operation) : report(watch, operation, ask({ kind, request, call: withOptions(call, { watch }) }))
   }
 }
@@ -223,8 +224,8 @@ async function report<T extends Answers[OperationKind]> (watch: ModelCall, { req
     const answer = await asking
     if ('ended' in answer) {
       watch.begun()
-      void answer.ended.then(end => watch.streamed(end.outcome, usageOfStream(request, end), end.model))
-    } else watch.replied(usageOfReply(request, answer.value), answer.value['model'])
+      void answer.ended.then(end => watch.streamed(end.outcome, usageOfStream(request, end), end.model, end.reply))
+    } else watch.replied(usageOfReply(request, answer.value), answer.value)
     return answer
   } catch (error) {
     watch.failed(outcomeOf(error, call))

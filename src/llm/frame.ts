@@ -1,7 +1,8 @@
 import { isJsonObject, isTooDeep, type Json, type JsonObject, MAX_JSON_DEPTH, objectOf, stringifyJson } from '../base/json.ts'
 import type { Redact } from '../base/redact.ts'
 import { EventScanner, type ServerSentEvent } from '../runtime/server-sent-events.ts'
-import { errorIn, failedChoice, finishOf, reportedError } from './answer.ts'
+import { type AnswerReader, errorIn, failedChoice, finishOf, reportedError } from './answer.ts'
+import { replyOf } from './history.ts'
 import { openAiError, type UpstreamCode, UpstreamError } from './upstream-error.ts'
 
 /** `content` is counted separately; the others are no texts that the model wrote. */
@@ -121,19 +122,27 @@ export function errorEvent (
 /** OpenAI's own limit of `n` is 128; without a limit an API could make the map of choices grow for ever. */
 const MAX_CHOICES = 1000
 
+/** In bytes, of the texts that are read for a trace. */
+const MAX_READ = 1024 * 1024
+
 /** Decides at the end whether a stream is whole or cut; reads only the members it needs, since providers add what they like. */
 export class StreamJudge {
   readonly #expectedChoices: number
-  readonly #choices = new Map<Json, 'open' | 'finished'>()
+  /** The reasons why they have ended; `undefined` while they are open. */
+  readonly #choices = new Map<Json, string | undefined>()
+  readonly #reader: AnswerReader | undefined
   #chunks = 0
+  #id: string | undefined
   isDone = false
   usage: JsonObject | undefined
   model: string | undefined
   /** In bytes of UTF-8. */
   bytes = 0
 
-  constructor (expectedChoices: number) {
+  /** @param reader gets the beginning of the stream, where a trace has what was said */
+  constructor (expectedChoices: number, reader?: AnswerReader) {
     this.#expectedChoices = expectedChoices
+    this.#reader = reader
   }
 
   /** @throws UpstreamError for a frame that must not be passed on */
@@ -151,7 +160,14 @@ export class StreamJudge {
   /** Whole even without `[DONE]`: every choice has its `finish_reason`. */
   get isFinished (): boolean {
     if (this.#choices.size < this.#expectedChoices) return false
-    return [...this.#choices.values()].every(state => state === 'finished')
+    return [...this.#choices.values()].every(reason => reason !== undefined)
+  }
+
+  /** In the form of a whole reply: the id and, of each choice, the reason why it ended, with the answers as far as they were read. */
+  get reply (): JsonObject {
+    const { choices: answers = [] } = this.#reader === undefined ? {} : replyOf(this.#reader.answers(), {})
+    const choices = Array.from(this.#choices.values(), (reason, index) => ({ ...objectOf((answers as readonly Json[])[index]), finish_reason: reason ?? null }))
+    return { id: this.#id ?? null, choices }
   }
 
   /** @throws UpstreamError when no chunk has come, or none has had a choice */
@@ -162,20 +178,22 @@ export class StreamJudge {
 
   #read (chunk: JsonObject): void {
     this.#chunks++
-    const { usage = null, model, choices } = chunk
+    const { usage = null, model, id, choices } = chunk
     if (isJsonObject(usage)) this.usage = usage
     if (typeof model === 'string') this.model = model
+    if (typeof id === 'string') this.#id = id
     if (!Array.isArray(choices)) return
     for (const choice of choices as readonly Json[]) {
       if (isJsonObject(choice)) this.#readChoice(choice)
     }
+    if (this.bytes <= MAX_READ) this.#reader?.add(chunk)
     if (this.#choices.size > MAX_CHOICES) throw new UpstreamError(`the stream has more than ${MAX_CHOICES} choices`, { retryable: false })
   }
 
   #readChoice (choice: JsonObject): void {
     const { index = 0, delta = null } = choice
-    if (finishOf(choice) !== undefined) this.#choices.set(index, 'finished')
-    else if (!this.#choices.has(index)) this.#choices.set(index, 'open')
+    const reason = finishOf(choice)
+    if (reason !== undefined || !this.#choices.has(index)) this.#choices.set(index, reason)
     if (isJsonObject(delta)) this.bytes += writtenBytes(delta)
   }
 }

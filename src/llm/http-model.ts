@@ -1,7 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { Readable } from 'node:stream'
 import { createRedactor, isSensitive, type Redact } from '../base/redact.ts'
+import type { ModelCall } from '../observe/activity.ts'
 import type { Log } from '../runtime/telemetry.ts'
+import { AnswerReader } from './answer.ts'
 import {
   type Answers, type AskByKind, type CallOptions, MAX_EVENT_BYTES, type ModelReply, type ModelTimeouts, type ModelUpstream, type Operation,
   type OperationKind, type StreamEnd, type UpstreamAddress
@@ -97,6 +99,7 @@ export class HttpModel implements ModelUpstream {
       as: kind === 'frames' ? 'frames' : 'bytes',
       choices: typeof choices === 'number' ? choices : 1,
       redact: this.#redact,
+      traced: call.watch?.traced,
       ended: end => {
         if (end.outcome === 'failed') this.#log?.warn({ requestId: call.requestId, err: end.error }, 'model stream failed')
         resolveEnded(end)
@@ -131,6 +134,7 @@ interface StreamTerms {
   readonly as: RelayedAs
   readonly choices: number
   readonly redact: Redact
+  readonly traced: ModelCall['traced'] | undefined
   readonly ended: (end: StreamEnd) => void
 }
 
@@ -177,11 +181,12 @@ class StreamOpener implements ReplyReceiver {
   }
 
   #relay (exchange: Exchange): EventRelay {
-    const { as, choices, redact, ended } = this.#terms
-    const relay: EventRelay = new EventRelay(as, exchange, createFrameParser(MAX_EVENT_BYTES, redact), new StreamJudge(choices), {
+    const { as, choices, redact, traced, ended } = this.#terms
+    const judge = new StreamJudge(choices, traced === 'content' ? new AnswerReader() : undefined)
+    const relay: EventRelay = new EventRelay(as, exchange, createFrameParser(MAX_EVENT_BYTES, redact), judge, {
       begun: () => this.#resolve(relay.events),
       failed: this.#reject,
-      ended
+      ended: traced === undefined ? ended : end => ended({ ...end, reply: judge.reply })
     })
     return relay
   }

@@ -10,6 +10,8 @@ export interface StreamFacts {
   readonly usage?: JsonObject
   /** In bytes of UTF-8; tokens are estimated by it when there is no `usage`. */
   readonly bytes: number
+  /** Id and finish reasons in the form of a whole reply, with the answers where spans have what was said. Left out where nothing is traced. */
+  readonly reply?: JsonObject | undefined
 }
 
 /** `undefined` for a value that is not of OpenAI's form. */

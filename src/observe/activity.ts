@@ -1,13 +1,13 @@
 import type { Attributes } from '@opentelemetry/api'
-import type { Json } from '../base/json.ts'
+import { type Json, type JsonObject, listOf, textIn } from '../base/json.ts'
 import { beginningOf, type Environment } from '../base/text.ts'
 import type { Log } from '../runtime/telemetry.ts'
 import type { Metrics } from './metrics.ts'
 import type { TokenCounts } from './prices.ts'
-import type { Span, Tracer } from './open-telemetry.ts'
+import type { Span, Tracer, Turn } from './open-telemetry.ts'
 
 // What a request or an effect of a session does is told to its activity, where it happens: it counts, and writes spans. Spans never contain
-// values of variables or secrets. Without a tracer there are no spans, and a caller's trace context is only passed on.
+// secrets, and what was said only where the operator wants it. Without a tracer there are no spans, and a caller's trace context is only passed on.
 
 /** Measures the wall time in which at least one of several overlapping pieces of work is running. */
 export class OverlapClock {
@@ -54,7 +54,9 @@ export class Activity {
   readonly metrics: Metrics
   readonly caller: TraceContext | undefined
   readonly span: Span | undefined
-  // The parent of new spans: the render under way, else the whole work. Only one render of this work runs at a time.
+  /** The parent of renders and calls of models: a message within the request, else the whole request or effect. */
+  work: Span | undefined
+  // The parent of calls of tools: the render under way, else the work. Only one render of this work runs at a time.
   #current: Span | undefined
   #tools: OverlapClock | undefined
   #models: OverlapClock | undefined
@@ -63,7 +65,20 @@ export class Activity {
     this.metrics = metrics
     this.caller = caller
     this.span = span
+    this.work = span
     this.#current = span
+  }
+
+  /** What every call of a model tells of its work. Asked for only where there is a span. */
+  get about (): Attributes {
+    return {}
+  }
+
+  /** An MCP message that came within the request, and that all that follows belongs to. */
+  beginMessage (name: string, attributes: Attributes, traceparent: string | undefined): Span | undefined {
+    this.work = this.span?.message(name, attributes, parseTraceparent(traceparent)?.traceparent)
+    this.#current = this.work
+    return this.work
   }
 
   /** From the caller, or of the trace that begins here; `undefined` when none was sent and traces are not exported. */
@@ -91,7 +106,7 @@ export class Activity {
       this.promptLabel = label
     }
     const attributes = revision === undefined ? {} : { 'gen_ai.prompt.name': prompt, ...versionAttributes(revision, version, label) }
-    const span = this.span?.child('render', 'internal', attributes)
+    const span = this.work?.child('render', 'internal', attributes)
     this.#current = span
     return {
       /** `passes`: how often the template was run; `undefined` when the render failed. */
@@ -99,7 +114,7 @@ export class Activity {
         const milliseconds = performance.now() - started
         const { prompts, versions, renders, renderDurations, passes: passCounts } = this.metrics
         this.renderMs = (this.renderMs ?? 0) + milliseconds
-        this.#current = this.span
+        this.#current = this.work
         renders.at(revision === undefined ? UNKNOWN_PROMPT : prompts.take(prompt), version === undefined ? '' : versions.take(String(version)), outcome).inc()
         renderDurations.at(outcome).observe(milliseconds / 1000)
         if (passes !== undefined) passCounts.at().observe(passes)
@@ -108,25 +123,30 @@ export class Activity {
     }
   }
 
-  beginToolCall ({ id, name }: { readonly id: string, readonly name: string }) {
+  /** @param call the id that a model has given to the call */
+  beginToolCall ({ id, name }: { readonly id: string, readonly name: string }, call: string | undefined, values: JsonObject | undefined) {
     const started = performance.now()
     const clock = this.#tools ??= new OverlapClock()
     clock.enter(started)
     const span = this.#current?.child(`execute_tool ${name}`, 'internal', {
       'gen_ai.operation.name': 'execute_tool',
       'gen_ai.tool.name': name,
-      'gen_ai.tool.type': 'function'
+      'gen_ai.tool.type': 'function',
+      'gen_ai.tool.call.id': call,
+      ...(values === undefined ? {} : this.#current.content?.arguments(values))
     })
     return {
+      span,
       traceparent: span?.traceparent ?? this.caller?.traceparent,
-      ended: (outcome: 'ok' | 'cached' | 'failed', code?: string) => {
+      /** `result` is left out where the call gave none. */
+      ended: (outcome: 'ok' | 'cached' | 'failed', code?: string, result?: Json) => {
         const now = performance.now()
         const { tools, toolCalls, toolFailures } = this.metrics
         const tool = tools.take(id)
         clock.leave(now)
         toolCalls.at(tool, outcome).observe((now - started) / 1000)
         if (code !== undefined) toolFailures.inc({ tool, code })
-        span?.end({ 'prompt_shell.tool.outcome': outcome }, code)
+        span?.end({ 'prompt_shell.tool.outcome': outcome, ...(result === undefined ? {} : span.content?.result(result)) }, code)
       }
     }
   }
@@ -139,8 +159,11 @@ export class Activity {
 
 const DEFAULT_MODEL = '(default)'
 
-/** In characters, since callers can write any name. */
+/** In characters, since callers and models can write any name. */
 const MAX_MODEL_NAME = 200
+
+/** As many as OpenAI's API takes. */
+const MAX_CHOICES = 128
 
 const STREAM_OUTCOMES = { complete: 'ok', failed: 'CUT', left: 'CLIENT_CLOSED' } as const
 
@@ -169,7 +192,7 @@ export class ModelCall {
     model: string | undefined,
     isStream: boolean
   ) {
-    const { metrics, caller, span, prompt, promptRevision, promptVersion, promptLabel } = activity
+    const { metrics, caller, work: span, prompt, promptRevision, promptVersion, promptLabel } = activity
     this.#metrics = metrics
     this.#clock = clock
     this.#operation = operation
@@ -182,7 +205,9 @@ export class ModelCall {
       'gen_ai.request.model': model,
       'gen_ai.request.stream': isStream ? true : undefined,
       'gen_ai.prompt.name': prompt,
-      ...(promptRevision === undefined ? {} : versionAttributes(promptRevision, promptVersion, promptLabel))
+      ...(promptRevision === undefined ? {} : versionAttributes(promptRevision, promptVersion, promptLabel)),
+      ...(prompt === undefined || promptVersion === undefined ? {} : backendAttributes(prompt, promptVersion, promptLabel)),
+      ...activity.about
     })
     this.traceparent = this.#span?.traceparent ?? caller?.traceparent
     clock.enter(this.#started)
@@ -194,23 +219,36 @@ export class ModelCall {
     this.#span?.event('retry', { 'prompt_shell.retry': retry, ...(status === undefined ? {} : { 'http.response.status_code': status }) })
   }
 
+  /** What has to be told of the reply of a stream: its id and finish reasons, or also what was said, which is then told by `asked` too. */
+  get traced (): 'facts' | 'content' | undefined {
+    return this.#span && (this.#span.content === undefined ? 'facts' : 'content')
+  }
+
+  asked (messages: Json | undefined): void {
+    const span = this.#span
+    if (span?.content !== undefined) span.set(span.content.input(messages))
+  }
+
   begun (): void {
-    this.#metrics.firstEvents.at(this.#provider, this.#label('ok')).observe((performance.now() - this.#started) / 1000)
+    const seconds = (performance.now() - this.#started) / 1000
+    this.#metrics.firstEvents.at(this.#provider, this.#label('ok')).observe(seconds)
+    this.#span?.set({ 'gen_ai.response.time_to_first_chunk': seconds })
   }
 
-  replied (usage: TokenUsage, model: unknown): void {
-    this.#end('ok', this.#answered(usage, model))
+  replied (usage: TokenUsage, reply: JsonObject): void {
+    this.#end('ok', this.#answered(usage, reply['model'], this.#span === undefined ? undefined : reply))
   }
 
-  streamed (outcome: keyof typeof STREAM_OUTCOMES, usage: TokenUsage, model?: string): void {
-    this.#end(STREAM_OUTCOMES[outcome], this.#answered(usage, model))
+  /** @param reply what is known of it, in the form of a whole one */
+  streamed (outcome: keyof typeof STREAM_OUTCOMES, usage: TokenUsage, model?: string, reply?: JsonObject): void {
+    this.#end(STREAM_OUTCOMES[outcome], this.#answered(usage, model, reply))
   }
 
   failed (outcome: string): void {
     this.#end(outcome)
   }
 
-  #answered (usage: TokenUsage, answered: unknown): Attributes | undefined {
+  #answered (usage: TokenUsage, answered: unknown, reply: JsonObject | undefined): Attributes | undefined {
     const { tokens, costs, unpriced, prices, promptVersions } = this.#metrics
     const version = this.#version === undefined ? '' : promptVersions.take(this.#version)
     const model = this.#label('ok')
@@ -219,7 +257,11 @@ export class ModelCall {
     const cost = prices.costOf(typeof answered === 'string' ? answered : this.#model ?? '', usage)
     if (cost === undefined) unpriced.at(this.#provider, model).inc()
     else costs.at(this.#provider, model, version).inc(cost / 1e9)
-    return this.#span && { ...answerAttributes(answered, usage), 'prompt_shell.cost.usd': cost === undefined ? undefined : cost / 1e9 }
+    return this.#span && {
+      ...answerAttributes(answered, usage),
+      ...(reply === undefined || this.#operation === 'embeddings' ? {} : { ...replyAttributes(reply), ...this.#span.content?.output(reply['choices']) }),
+      'prompt_shell.cost.usd': cost === undefined ? undefined : cost / 1e9
+    }
   }
 
   #end (outcome: string, attributes: Attributes = {}): void {
@@ -254,6 +296,14 @@ function answerAttributes (model: unknown, { inputTokens, outputTokens, cachedTo
   }
 }
 
+function replyAttributes ({ id, choices }: JsonObject): Attributes {
+  const reasons = listOf(choices).slice(0, MAX_CHOICES).map(choice => textIn(choice, 'finish_reason').slice(0, MAX_MODEL_NAME)).filter(reason => reason !== '')
+  return {
+    'gen_ai.response.id': typeof id === 'string' ? id.slice(0, MAX_MODEL_NAME) : undefined,
+    'gen_ai.response.finish_reasons': reasons.length === 0 ? undefined : reasons
+  }
+}
+
 const NO_ROUTE = '(none)'
 
 export class RequestActivity extends Activity {
@@ -280,18 +330,33 @@ export class RequestActivity extends Activity {
 
 export class EffectActivity extends Activity {
   readonly #kind: string
+  readonly #session: string
+  readonly #definition: string
   readonly #started = performance.now()
 
-  constructor ({ metrics, tracer }: Observer, kind: string, session: string, definition: string) {
-    const attributes = { 'prompt_shell.session.id': session, 'prompt_shell.session.definition': definition }
-    super(metrics, undefined, tracer?.begin(`session ${kind}`, attributes, undefined))
+  /** @param turn of the session, for its trace; `undefined` for a session that has no turns */
+  constructor ({ metrics, tracer }: Observer, { id, kind }: { readonly id: string, readonly kind: string }, session: string, definition: string, turn: Turn | undefined) {
+    super(metrics, undefined, tracer && beginEffect(tracer, kind, id, session, definition, turn))
     this.#kind = kind
+    this.#session = session
+    this.#definition = definition
+  }
+
+  override get about (): Attributes {
+    return { 'gen_ai.conversation.id': this.#session, 'gen_ai.agent.name': this.#definition.replace(/^\w+\//, '') }
   }
 
   end (outcome: string): void {
     this.metrics.sessionEffects.at(this.#kind, outcome).observe((performance.now() - this.#started) / 1000)
     this.span?.end({}, outcome === 'ok' ? undefined : outcome)
   }
+}
+
+function beginEffect (tracer: Tracer, kind: string, id: string, session: string, definition: string, turn: Turn | undefined): Span {
+  const name = `session ${kind}`
+  const attributes = { 'prompt_shell.session.id': session, 'prompt_shell.session.definition': definition, 'prompt_shell.session.effect': id }
+  if (turn === undefined) return tracer.begin(name, attributes, undefined)
+  return kind === 'child' ? tracer.beginTurn(turn).effect(name, attributes, session, id) : tracer.beginTurn(turn).child(name, 'internal', attributes)
 }
 
 /** Where what the service does is counted and traced. */
@@ -318,13 +383,24 @@ function versionAttributes (revision: string, version: number | undefined, label
   }
 }
 
+/** As Langfuse and Phoenix read which version of a prompt an answer came from: https://langfuse.com/integrations/native/opentelemetry, OpenInference. */
+function backendAttributes (prompt: string, version: number, label: string | undefined): Attributes {
+  return {
+    'langfuse.observation.prompt.name': prompt,
+    'langfuse.observation.prompt.version': version,
+    'langfuse.observation.metadata.prompt_label': label,
+    'prompt.id': prompt,
+    'llm.prompt_template.version': String(version)
+  }
+}
+
 /** `undefined` unless OpenTelemetry's variables name an exporter. The SDK is loaded only then: it costs a tenth of a second at the start. */
 export async function openTracer (environment: Environment, log: Log): Promise<Tracer | undefined> {
   if (!isConfigured(environment)) return undefined
   const protocol = environment['OTEL_EXPORTER_OTLP_TRACES_PROTOCOL'] ?? environment['OTEL_EXPORTER_OTLP_PROTOCOL'] ?? 'http/json'
   if (protocol !== 'http/json') log.warn({ protocol }, 'traces are sent as http/json, which collectors take at the same address as http/protobuf')
   const { Tracer } = await import('./open-telemetry.ts')
-  return new Tracer(log)
+  return new Tracer(log, environment['OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT']?.toLowerCase() === 'true')
 }
 
 /** https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/ */

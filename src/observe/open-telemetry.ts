@@ -7,36 +7,77 @@ import {
   ROOT_CONTEXT,
   type Span as OpenTelemetrySpan,
   SpanKind,
+  type SpanOptions,
   SpanStatusCode,
   trace,
   type Tracer as OpenTelemetryTracer
 } from '@opentelemetry/api'
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
 import { detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources'
-import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base'
+import { BasicTracerProvider, BatchSpanProcessor, type IdGenerator, RandomIdGenerator } from '@opentelemetry/sdk-trace-base'
+import { createHash } from 'node:crypto'
 import { ENGINE_NAME, ENGINE_VERSION } from '../base/version.ts'
+import { CONTENT, type Content } from './content.ts'
 
 /** In ms. */
 const CLOSE_PATIENCE = 3000
 
 const KINDS = { internal: SpanKind.INTERNAL, client: SpanKind.CLIENT } as const
 
+/** What a session does from an input on until it waits for the next one. */
+export interface Turn {
+  readonly session: string
+  readonly number: number
+  /** In ms since 1970. */
+  readonly began: number
+  /** Such as `agents/helper`. */
+  readonly definition: string
+  readonly revision: string
+  /** The effect of another session by which this session was started. */
+  readonly above: { readonly turn: Turn, readonly effect: string } | undefined
+}
+
 /** Exports traces as OTLP over HTTP, in JSON. OpenTelemetry's SDK reads its standard environment variables itself. */
 export class Tracer {
   readonly #provider: BasicTracerProvider
-  readonly #tracer: OpenTelemetryTracer
+  readonly #tracer: SpanMaker
 
-  constructor (log: Log) {
+  /** @param capturesContent whether spans have what was said to models and tools */
+  constructor (log: Log, capturesContent: boolean) {
     logProblems(log)
+    const ids = new Ids()
     const resource = resourceFromAttributes({ 'service.name': ENGINE_NAME, 'service.version': ENGINE_VERSION }).merge(
       detectResources({ detectors: [envDetector] })
     )
-    this.#provider = new BasicTracerProvider({ resource, spanProcessors: [new BatchSpanProcessor(new OTLPTraceExporter())] })
-    this.#tracer = this.#provider.getTracer(ENGINE_NAME, ENGINE_VERSION)
+    this.#provider = new BasicTracerProvider({ resource, idGenerator: ids, spanProcessors: [new BatchSpanProcessor(new OTLPTraceExporter())] })
+    this.#tracer = { tracer: this.#provider.getTracer(ENGINE_NAME, ENGINE_VERSION), ids, content: capturesContent ? CONTENT : undefined }
   }
 
   begin (name: string, attributes: Attributes, parent: string | undefined): Span {
-    return new Span(this.#tracer, parent === undefined ? ROOT_CONTEXT : remote(parent), name, SpanKind.SERVER, attributes)
+    return new Span(this.#tracer, parent === undefined ? ROOT_CONTEXT : remote(parent), name, { kind: SpanKind.SERVER, attributes })
+  }
+
+  /**
+   * The span of a whole turn. Its ids follow from the session and the number of the turn, so that all replicas that work on the turn write into
+   * one trace; whoever ends the turn ends the span, and the others never end theirs, which then is not exported.
+   */
+  beginTurn ({ session, number, began, definition, revision, above }: Turn): Span {
+    const [kind, name = definition] = definition.split(/\/(.*)/s)
+    const operation = kind === 'agents' ? 'invoke_agent' : 'invoke_workflow'
+    const [traceId, spanId] = [hashOf('trace', session, number).slice(0, 32), hashOf('turn', session, number).slice(0, 16)]
+    const attributes = {
+      'gen_ai.operation.name': operation,
+      'gen_ai.conversation.id': session,
+      'gen_ai.agent.name': name,
+      'gen_ai.agent.version': revision,
+      'prompt_shell.session.definition': definition
+    }
+    const parent = above && this.beginTurn(above.turn).contextOf(effectSpanId(above.turn.session, above.effect))
+    return new Span(this.#tracer, parent ?? ROOT_CONTEXT, `${operation} ${name}`, {
+      kind: SpanKind.INTERNAL,
+      attributes,
+      startTime: new Date(began)
+    }, { traceId, spanId })
   }
 
   /** Sends the spans that were not sent yet, within a bounded time. */
@@ -53,19 +94,45 @@ export class Span {
   readonly traceId: string
   /** The W3C trace context to send with calls that belong to this span: https://www.w3.org/TR/trace-context/ */
   readonly traceparent: string
-  readonly #tracer: OpenTelemetryTracer
+  readonly #maker: SpanMaker
   readonly #span: OpenTelemetrySpan
 
-  constructor (tracer: OpenTelemetryTracer, parent: Context, name: string, kind: SpanKind, attributes: Attributes) {
-    this.#tracer = tracer
-    this.#span = tracer.startSpan(name, { kind, attributes }, parent)
+  constructor (maker: SpanMaker, parent: Context, name: string, options: SpanOptions, ids?: FixedIds) {
+    this.#maker = maker
+    this.#span = maker.ids.use(ids, () => maker.tracer.startSpan(name, options, parent))
     const { traceId, spanId, traceFlags } = this.#span.spanContext()
     this.traceId = traceId
     this.traceparent = `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`
   }
 
+  /** Writes what was said as attributes; `undefined` unless the operator wants that. */
+  get content (): Content | undefined {
+    return this.#maker.content
+  }
+
   child (name: string, kind: 'internal' | 'client', attributes: Attributes): Span {
-    return new Span(this.#tracer, trace.setSpan(ROOT_CONTEXT, this.#span), name, KINDS[kind], attributes)
+    return new Span(this.#maker, trace.setSpan(ROOT_CONTEXT, this.#span), name, { kind: KINDS[kind], attributes })
+  }
+
+  /** For an effect that starts a session, whose spans find this one by its id. */
+  effect (name: string, attributes: Attributes, session: string, effect: string): Span {
+    return new Span(this.#maker, trace.setSpan(ROOT_CONTEXT, this.#span), name, { attributes }, { spanId: effectSpanId(session, effect) })
+  }
+
+  /** For a message that came within this request. If its sender has sent a trace context, it goes on there, and links to the request. */
+  message (name: string, attributes: Attributes, parent: string | undefined): Span {
+    const own = trace.setSpan(ROOT_CONTEXT, this.#span)
+    const options = { kind: SpanKind.SERVER, attributes, links: parent === undefined ? [] : [{ context: this.#span.spanContext() }] }
+    return new Span(this.#maker, parent === undefined ? own : remote(parent), name, options)
+  }
+
+  /** That of another span of this trace, as sampled as this one. */
+  contextOf (spanId: string): Context {
+    return trace.setSpanContext(ROOT_CONTEXT, { ...this.#span.spanContext(), spanId, isRemote: true })
+  }
+
+  set (attributes: Attributes): void {
+    this.#span.setAttributes(attributes)
   }
 
   event (name: string, attributes: Attributes): void {
@@ -80,6 +147,43 @@ export class Span {
     }
     this.#span.end()
   }
+}
+
+interface SpanMaker {
+  readonly tracer: OpenTelemetryTracer
+  readonly ids: Ids
+  readonly content: Content | undefined
+}
+
+/** The trace id counts only for a span without a parent. */
+interface FixedIds {
+  readonly traceId?: string
+  readonly spanId: string
+}
+
+class Ids implements IdGenerator {
+  readonly #random = new RandomIdGenerator()
+  #fixed: FixedIds | undefined
+
+  use<T> (fixed: FixedIds | undefined, make: () => T): T {
+    this.#fixed = fixed
+    try {
+      return make()
+    } finally {
+      this.#fixed = undefined
+    }
+  }
+
+  readonly generateTraceId = (): string => this.#fixed?.traceId ?? this.#random.generateTraceId()
+  readonly generateSpanId = (): string => this.#fixed?.spanId ?? this.#random.generateSpanId()
+}
+
+function effectSpanId (session: string, effect: string): string {
+  return hashOf('effect', session, effect).slice(0, 16)
+}
+
+function hashOf (...about: ReadonlyArray<string | number>): string {
+  return createHash('sha256').update(JSON.stringify(about)).digest('hex')
 }
 
 function remote (traceparent: string): Context {

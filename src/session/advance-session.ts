@@ -73,6 +73,7 @@ export function begin (id: string, start: Start, engine: EngineStart, gate: Gate
     open: new Map(),
     used: { steps: 0, tokens: 0, calls: new Map() },
     lastInput: undefined,
+    turn: { number: 0, began: stamp.at, over: undefined },
     doubtful: new Set(),
     asked: new Map(),
     bytes: 0,
@@ -106,6 +107,7 @@ class LogEntryBuilder {
   #stopped: Status | undefined
   #asked = 0
   #lastInput: string | undefined
+  #turn: Session['turn']
   #doubtful: ReadonlySet<string>
   #people: ReadonlyMap<string, ApprovalRecord>
 
@@ -117,6 +119,7 @@ class LogEntryBuilder {
     this.#engine = session.engine
     this.#used = session.used
     this.#lastInput = session.lastInput
+    this.#turn = session.turn
     this.#doubtful = session.doubtful
     this.#people = session.asked
     this.#stopped = ENDED.has(session.status) ? session.status : undefined
@@ -128,7 +131,9 @@ class LogEntryBuilder {
     if (this.#engine.view.outcome !== 'open') this.#open.clear()
     const title = this.#before.title ?? titleIn(fact)
     const problem = ENDED.has(this.#before.status) ? undefined : problemIn(fact, this.#notices)
-    const session: Session = { ...this.#session(), title, problem: problem ?? this.#before.problem }
+    const now = this.#session()
+    const isOver = now.turn.over === undefined && (now.status === 'waiting_input' || ENDED.has(now.status))
+    const session: Session = { ...now, title, problem: problem ?? this.#before.problem, turn: isOver ? { ...now.turn, over: this.#seq } : now.turn }
     // A notice of the state follows each input, also where the status stays as it was: the client that sent the input waits for the notice.
     if (session.status !== this.#before.status || this.#seq === 1 || fact.kind === 'input') {
       this.#notices.push({
@@ -155,6 +160,7 @@ class LogEntryBuilder {
       case 'input':
         for (const { effect } of openIn(this.#session(), 'begun')) if (effect.kind === 'wait') this.#open.delete(effect.id)
         this.#lastInput = fact.id
+        this.#turn = { number: this.#turn.number + 1, began: this.#stamp.at, over: undefined }
         // Only equal calls without an input of the user between them count as a loop.
         this.#used = { ...this.#used, calls: new Map() }
         this.#handToEngine(fact)
@@ -319,6 +325,7 @@ class LogEntryBuilder {
       open: this.#open,
       used: this.#used,
       lastInput: this.#lastInput,
+      turn: this.#turn,
       doubtful: this.#doubtful,
       asked: this.#people,
       title: this.#before.title,

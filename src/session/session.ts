@@ -19,6 +19,8 @@ export interface Session extends LogPosition {
   readonly used: SpentBudget
   /** An input that a client sends twice counts once. */
   readonly lastInput: string | undefined
+  /** The work that follows from an input, or from the start, which is turn 0. `over` is the log entry after which it waits for the next, or has ended. */
+  readonly turn: { readonly number: number, readonly began: number, readonly over: number | undefined }
   /** Digests of interrupted calls, of which nobody knows whether they were done. A later result of an equal call removes one. */
   readonly doubtful: ReadonlySet<string>
   readonly asked: ReadonlyMap<string, ApprovalRecord>

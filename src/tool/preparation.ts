@@ -1,4 +1,5 @@
 import type { Json, JsonObject } from '../base/json.ts'
+import type { Span } from '../observe/open-telemetry.ts'
 import { untilAborted } from '../runtime/deadline.ts'
 import { withDeadline } from './guard.ts'
 import { ToolError, unreachable } from './tool-error.ts'
@@ -19,6 +20,8 @@ export interface Attempt {
   readonly timeLeft: number | undefined
   readonly requestId: string
   readonly traceparent: string | undefined
+  /** Of the call, for what only its protocol knows; `undefined` where nothing is traced. */
+  readonly span?: Pick<Span, 'set'> | undefined
   /** Equal for every attempt of a call, so that a tool that changes things can tell that it was asked before. */
   readonly idempotencyKey: string
 }

@@ -33,6 +33,8 @@ export interface ToolCallOptions {
   /** A call that is made again after a crash has the same key, so that the tool can tell. @default a new one */
   readonly idempotencyKey?: string
   readonly activity?: Activity | undefined
+  /** The id that a model has given to the call. */
+  readonly callId?: string | undefined
 }
 
 export interface ToolContext {
@@ -61,14 +63,14 @@ export function createRegisteredTool (definition: ToolDefinition, connector: Con
   async function obtain (
     values: JsonObject,
     { signal, requestId, time, idempotencyKey = randomUUID() }: ToolCallOptions,
-    traceparent: string | undefined
+    watch: ReturnType<Activity['beginToolCall']> | undefined
   ): Promise<Result & Pick<ToolOutcome, 'outcome'>> {
     const key = keepsResults ? resultKey(toolCallKey(id, values)) : undefined
     const known = key === undefined ? undefined : cache.get(key)
     if (known !== undefined) return { ...known, outcome: 'cached' }
     const wrong = checkArguments(parameters, values)
     if (wrong.length > 0) throw new ToolError('ARGUMENTS_INVALID', describeViolations(wrong))
-    const value = await guard.run((inner, ends) => attempt(values, ends, { signal: inner, requestId, traceparent, idempotencyKey }), signal, time)
+    const value = await guard.run((inner, ends) => attempt(values, ends, { signal: inner, requestId, traceparent: watch?.traceparent, span: watch?.span, idempotencyKey }), signal, time)
     checkReturns(value, requestId)
     markToolResult(value)
     const result = { value, size: stringifyJson(value).length }
@@ -86,17 +88,17 @@ export function createRegisteredTool (definition: ToolDefinition, connector: Con
 
   async function call (values: JsonObject, options: ToolCallOptions): Promise<ToolOutcome> {
     const started = performance.now()
-    const watch = options.activity?.beginToolCall(definition)
+    const watch = options.activity?.beginToolCall(definition, options.callId, values)
     let outcome: ToolOutcome
     try {
-      outcome = { ...await obtain(values, options, watch?.traceparent), abort: false, durationMs: performance.now() - started }
+      outcome = { ...await obtain(values, options, watch), abort: false, durationMs: performance.now() - started }
     } catch (thrown) {
       const error = thrown instanceof ToolError ? thrown : new ToolError('UNREACHABLE', 'failed in an unexpected way', { cause: thrown })
       outcome = { value: fallbackOf(definition), size: 0, outcome: 'failed', error, abort: policy.onError === 'abort', durationMs: performance.now() - started }
       log.warn({ tool: id, requestId: options.requestId, code: error.code, reason: error.summary, durationMs: outcome.durationMs }, 'a tool call failed')
     }
     counter.count(outcome)
-    watch?.ended(outcome.outcome, outcome.error?.code)
+    watch?.ended(outcome.outcome, outcome.error?.code, outcome.error === undefined ? outcome.value as Json : undefined)
     return outcome
   }
 
@@ -105,7 +107,7 @@ export function createRegisteredTool (definition: ToolDefinition, connector: Con
     if (known === undefined) return undefined
     const outcome: ToolOutcome = { outcome: 'cached', abort: false, durationMs: 0, value: known.value, size: known.size }
     counter.count(outcome)
-    activity?.beginToolCall(definition).ended('cached')
+    activity?.beginToolCall(definition, undefined, undefined).ended('cached', undefined, known.value)
     return outcome
   }
 

@@ -86,6 +86,8 @@ describe('traces over OTLP', () => {
       'gen_ai.request.model': 'gpt-x',
       'gen_ai.prompt.name': 'ask',
       'gen_ai.prompt.version': version,
+      'gen_ai.response.id': 'chatcmpl-B9MBs8CjcvOU2jLn4n570S5qMJKcT',
+      'gen_ai.response.finish_reasons': { values: [{ stringValue: 'stop' }] },
       'gen_ai.response.model': 'gpt-4.1-2025-04-14',
       'gen_ai.usage.input_tokens': 19,
       'gen_ai.usage.output_tokens': 10,
@@ -110,6 +112,9 @@ describe('traces over OTLP', () => {
     await (await traced.chat({ variables: { name: 'Ada' }, stream: true })).text()
     const { attributes } = find(await traced.spans(), 'chat gpt-x')
     assert.deepEqual([attributes['gen_ai.request.stream'], attributes['gen_ai.usage.output_tokens'], attributes['error.type']], [true, 10, undefined])
+    assert.deepEqual(attributes['gen_ai.response.finish_reasons'], { values: [{ stringValue: 'stop' }] })
+    assert.ok(Number(attributes['gen_ai.response.time_to_first_chunk']) > 0)
+    assert.match(String(attributes['gen_ai.response.id']), /^chatcmpl-/)
   })
 
   it('say which version was served, and under which label', async t => {
@@ -120,6 +125,14 @@ describe('traces over OTLP', () => {
       const { 'gen_ai.prompt.name': prompt, 'gen_ai.prompt.version': version, 'prompt_shell.prompt.label': label } = find(spans, name).attributes
       assert.deepEqual([prompt, version, label], ['old', '1', 'production'], name)
     }
+    const backends = Object.entries(find(spans, 'chat gpt-x').attributes).filter(([name]) => /^(?:langfuse|prompt|llm)\./.test(name))
+    assert.deepEqual(Object.fromEntries(backends), {
+      'langfuse.observation.prompt.name': 'old',
+      'langfuse.observation.prompt.version': 1,
+      'langfuse.observation.metadata.prompt_label': 'production',
+      'prompt.id': 'old',
+      'llm.prompt_template.version': '1'
+    })
   })
 
   it('show retries as events, and what failed by its code', async t => {

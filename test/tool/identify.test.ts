@@ -10,7 +10,7 @@ import { createToolRoom, type ToolRoom } from './tool-room.ts'
 const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
 
 /** An activity whose calls are all in one span. */
-const activity: Pick<Activity, 'beginToolCall'> = { beginToolCall: () => ({ traceparent, ended: () => {} }) }
+const activity: Pick<Activity, 'beginToolCall'> = { beginToolCall: () => ({ traceparent, span: undefined, ended: () => {} }) }
 
 async function callTraced ({ caller }: ToolRoom, tool: RegisteredTool, values = {}): Promise<unknown> {
   const { value, error } = await caller.call(tool, values, { signal: new AbortController().signal, requestId: 'request-7', activity: activity as Activity })

@@ -4,6 +4,7 @@ import { RightsWatch } from '../../access/rights.ts'
 import type { Owners } from '../../access/token-table.ts'
 import { type JsonObject, textOf } from '../../base/json.ts'
 import type { Observer } from '../../observe/activity.ts'
+import type { Tracer } from '../../observe/open-telemetry.ts'
 import type { Log } from '../../runtime/telemetry.ts'
 import type { Config } from '../../config/config.ts'
 import type { OperatorFile, Target, Workspace } from '../../config/operator.ts'
@@ -17,7 +18,7 @@ import type { PolicyContext } from '../../session/gate.ts'
 import { type ApplyEffect, ENDED, type ExecEffect, type Start } from '../../session/model.ts'
 import { SessionRunner } from '../../session/runner.ts'
 import type { Seals } from '../../session/session-log.ts'
-import { isWaiting, type OpenEffect } from '../../session/session.ts'
+import { isWaiting, type OpenEffect, type Session } from '../../session/session.ts'
 import { kindOf } from '../../session/store/session-index.ts'
 import type { SessionStore } from '../../session/store/session-store.ts'
 import type { ToolCaller } from '../../tool/tool-caller.ts'
@@ -27,7 +28,7 @@ import { type SessionKinds, startOfChild } from './kind-table.ts'
 import { openShellsOn, runChecksIn, runCommandsIn, runCommandsOn } from './perform-commands.ts'
 import { changeFilesIn, commitIn, readFilesOf, rememberIn, workspaceLocks } from './perform-files.ts'
 import { askModelWith } from './perform-model.ts'
-import { callToolsOf, countDecisions, createPerformer, isRepeatableTool } from './performer.ts'
+import { callToolsOf, countDecisions, createPerformer, isRepeatableTool, turnOf } from './performer.ts'
 import { disksOf, hasOpenChanges, hasOpenSessions, openSessionStore, placeOf } from './session-storage.ts'
 import { tellOfChange } from './approvals.ts'
 import { followChildren, stopOrphan } from './session-tree.ts'
@@ -77,6 +78,13 @@ export function openSessions ({
   const held = new Terminals()
   const circumstances = policyContextOf(operator, held)
   const [runOnTarget, runInTerminal] = [runCommandsOn(executors, operator, lockOf), runCommandsIn(held, circumstances.about)]
+  const loadSession = async (id: string): Promise<Session | undefined> => await sessions.use(async ({ runner }) => await runner.load(id))
+  /** By whoever writes the turn's last log entry, for all replicas that have worked on it. */
+  const traceTurn = async (tracer: Tracer, session: Session): Promise<void> => {
+    const turn = await turnOf(session, loadSession)
+    const failed = session.status === 'completed' || session.status === 'waiting_input' ? undefined : session.problem?.code ?? session.status.toUpperCase()
+    if (turn !== undefined) tracer.beginTurn(turn).end({ 'prompt_shell.session.status': session.status }, failed)
+  }
   const performer = createPerformer({
     performers: {
       llm: askModelWith(models),
@@ -104,6 +112,7 @@ export function openSessions ({
     callerNamed: name => owners.callerNamed(name),
     rights,
     observer,
+    load: loadSession,
     stopOrphan: async (session, signal) => await sessions.use(async opened => await stopOrphan(opened, session, signal))
   })
   const sessions: SessionService = new SessionService({
@@ -125,7 +134,10 @@ export function openSessions ({
           if (logsLines) writeLines(session, transition)
           if (observer !== undefined) countDecisions(observer.metrics, transition)
           const isTraced = config.PAPAYU_TRACE === 1 && (ENDED.has(session.status) || isWaiting(session))
-          return isTraced ? traces.write(session) : undefined
+          // With its first entry a session has done nothing yet.
+          const tracer = transition.seq > 1 && session.turn.over === transition.seq ? observer?.tracer : undefined
+          if (tracer === undefined) return isTraced ? traces.write(session) : undefined
+          return Promise.all([traceTurn(tracer, session), isTraced ? traces.write(session) : undefined]).then(() => {})
         },
         onTakeover ({ start: { definition } }) {
           observer?.metrics.sessionsTakenOver.inc({ kind: observer.metrics.kinds.take(kindOf(definition)) })

@@ -6,6 +6,7 @@ import { ExecutorError } from '../../exec/executor.ts'
 import { FileRefusal } from '../../files/workspace-files.ts'
 import type { Generation } from '../../registry/generation.ts'
 import { EffectActivity, type Observer } from '../../observe/activity.ts'
+import type { Turn } from '../../observe/open-telemetry.ts'
 import type { Metrics } from '../../observe/metrics.ts'
 import { timeLimit } from '../../runtime/deadline.ts'
 import { type ActiveEffect, type Outcome, type Performer, rowOf, type ToolKnowledge } from '../../session/effects.ts'
@@ -73,13 +74,15 @@ export class RightsLost extends Error {
 }
 
 /** Checks the owner's present rights before an effect and once a second during it; an error of a performer is passed on. */
-export function createPerformer ({ performers, tools, callerNamed, rights, observer, stopOrphan }: {
+export function createPerformer ({ performers, tools, callerNamed, rights, observer, load, stopOrphan }: {
   readonly performers: Performers
   readonly tools: ToolKnowledge
   /** With the rights that the token has now; `undefined` if it has been removed. */
   readonly callerNamed: (name: string) => Caller | undefined
   readonly rights: RightsWatch
   readonly observer: Observer | undefined
+  /** Of a session above another, whose trace it is in. @default each session has traces of its own */
+  readonly load?: LoadSession
   /** Ends a child session if one above it has ended. @default no session has a parent */
   readonly stopOrphan?: (session: Session, signal: AbortSignal) => Promise<boolean>
 }): Performer {
@@ -101,7 +104,9 @@ export function createPerformer ({ performers, tools, callerNamed, rights, obser
   }
 
   async function observed (given: Omit<Performing<ActiveEffect>, 'activity'>): Promise<Outcome> {
-    const performing = { ...given, activity: observer && new EffectActivity(observer, given.effect.kind, given.session.id, given.session.start.definition) }
+    const { session, effect } = given
+    const turn = observer?.tracer && await turnOf(session, load)
+    const performing = { ...given, activity: observer && new EffectActivity(observer, effect, session.id, session.start.definition, turn) }
     // TypeScript cannot tell that the function found under an effect's kind takes effects of that kind.
     const perform = performers[performing.effect.kind] as Perform<ActiveEffect>
     let ended = 'INTERNAL'
@@ -125,6 +130,17 @@ export function createPerformer ({ performers, tools, callerNamed, rights, obser
     },
     isRepeatable: effect => rowOf(effect).isRepeatable(effect, tools)
   }
+}
+
+type LoadSession = (id: string) => Promise<Session | undefined>
+
+/** For traces; `undefined` for a session without turns, such as a terminal. */
+export async function turnOf ({ id, start: { definition, revision, parent }, turn: { number, began } }: Session, load?: LoadSession): Promise<Turn | undefined> {
+  if (!/^(?:agents|skills|plans)\//.test(definition)) return undefined
+  // A trace is not worth a failure of the session.
+  const above = parent && await load?.(parent.session).catch(() => undefined)
+  const turn = above && await turnOf(above, load)
+  return { session: id, number, began, definition, revision, above: parent && turn && { turn, effect: parent.effect } }
 }
 
 /** Of what the operator's machines and workspaces refuse. @throws any other error unchanged */

@@ -2,6 +2,7 @@ import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import type { Readable, Writable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
+import type { Attributes } from '@opentelemetry/api'
 import type { Client, JSONRPCMessage, Request, RequestOptions, StandardSchemaV1, Transport } from '@modelcontextprotocol/client'
 import { holdsBigint, type Json, type JsonObject, ownField } from '../../base/json.ts'
 import { createSlices } from '../../runtime/event-loop.ts'
@@ -101,13 +102,20 @@ export function createMcpConnection (options: McpConnectionOptions): McpConnecti
   }
 
   /** The headers of a connection are the same for all calls, so the trace context goes into the message. */
-  async function send ({ client }: McpSession, name: string, values: JsonObject, { signal, timeLeft, traceparent }: Attempt): Promise<JsonObject> {
+  async function send ({ client, transport }: McpSession, name: string, values: JsonObject, { signal, timeLeft, traceparent, span }: Attempt): Promise<JsonObject> {
+    // The conventions want them on the span of the tool's call, which this is already in.
+    span?.set({
+      'mcp.method.name': 'tools/call',
+      'mcp.session.id': transport.sessionId,
+      'mcp.protocol.version': client.getNegotiatedProtocolVersion(),
+      ...networkAttributes(options.server)
+    })
     const trace = traceparent === undefined ? {} : { _meta: { traceparent } }
     const inputSchema = offer?.tools.find(tool => tool.name === name)?.inputSchema ?? { type: 'object' }
     // With a definition that has no output schema, the client leaves it to this service to judge the result.
     const toolDefinition = { name, inputSchema: inputSchema as { type: 'object' } }
-    const options = { signal, timeout: timeLeft ?? CALL_TIMEOUT, toolDefinition }
-    return await client.callTool({ name, arguments: values as Record<string, never>, ...trace }, options) as JsonObject
+    const about = { signal, timeout: timeLeft ?? CALL_TIMEOUT, toolDefinition }
+    return await client.callTool({ name, arguments: values as Record<string, never>, ...trace }, about) as JsonObject
   }
 
   async function failed (error: unknown, session: McpSession): Promise<ToolError> {
@@ -141,6 +149,17 @@ export function createMcpConnection (options: McpConnectionOptions): McpConnecti
     attempted: preparation.attempted,
     state: () => preparation.state(),
     close: () => preparation.close()
+  }
+}
+
+function networkAttributes (server: McpServer): Attributes {
+  if (server.kind === 'stdio') return { 'network.transport': 'pipe' }
+  const { protocol, hostname, port } = new URL(server.url)
+  return {
+    'network.transport': 'tcp',
+    'network.protocol.name': 'http',
+    'server.address': hostname,
+    'server.port': port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port)
   }
 }
 

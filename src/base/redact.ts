@@ -14,7 +14,7 @@ export function maskSecrets (text: string): string {
   return KNOWN_FORMS.reduce((masked, [pattern, mask]) => masked.replaceAll(pattern, mask), text)
 }
 
-const SENSITIVE = /authorization|cookie|api-?key|token|secret|password/
+const SENSITIVE = /authorization|cookie|api[-_]?key|token|secret|password/
 
 export function isSensitive (name: string): boolean {
   return SENSITIVE.test(name.toLowerCase())

@@ -329,7 +329,7 @@ function begin (turn: LoopTurn, asked: readonly AskedCall[], index: number): Loo
     emitOutcome(turn, 'callRefused', 'exec', { name, reason: problem })
     return { id, name, isOlder, content: describeError(problem) }
   }
-  const effect = 'tool' in called ? turn.begin('tool', called.tool) : turn.begin('child', called.child)
+  const effect = 'tool' in called ? turn.begin('tool', { ...called.tool, call: id }) : turn.begin('child', called.child)
   emitOutcome(turn, 'toolCalled', 'exec', { name })
   return { id, name, isOlder, effect }
 }

@@ -335,7 +335,13 @@ export class EffectActivity extends Activity {
   readonly #started = performance.now()
 
   /** @param turn of the session, for its trace; `undefined` for a session that has no turns */
-  constructor ({ metrics, tracer }: Observer, { id, kind }: { readonly id: string, readonly kind: string }, session: string, definition: string, turn: Turn | undefined) {
+  constructor (
+    { metrics, tracer }: Observer,
+    { id, kind }: { readonly id: string, readonly kind: string },
+    session: string,
+    definition: string,
+    turn: Turn | undefined
+  ) {
     super(metrics, undefined, tracer && beginEffect(tracer, kind, id, session, definition, turn))
     this.#kind = kind
     this.#session = session

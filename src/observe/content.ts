@@ -77,7 +77,9 @@ class Space {
     const masked = withoutSecrets(value)
     if (typeof masked === 'string') return this.text(masked)
     const text = stringifyJson(masked)
-    return text.length <= this.#left ? (this.#left -= text.length + EACH, masked) : this.text(text)
+    if (text.length > this.#left) return this.text(text)
+    this.#left -= text.length + EACH
+    return masked
   }
 
   /** Leaves out those for which no space is left. */

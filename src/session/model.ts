@@ -186,6 +186,8 @@ export interface ToolEffect {
   /** Left out where no model asked for the call. */
   readonly name?: string
   readonly tool: string
+  /** The id that the model has given to the call. Not in digests: earlier logs do not have it. */
+  readonly call?: string
   readonly arguments: JsonObject
   /** In ms. */
   readonly timeout: number

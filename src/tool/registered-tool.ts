@@ -70,7 +70,8 @@ export function createRegisteredTool (definition: ToolDefinition, connector: Con
     if (known !== undefined) return { ...known, outcome: 'cached' }
     const wrong = checkArguments(parameters, values)
     if (wrong.length > 0) throw new ToolError('ARGUMENTS_INVALID', describeViolations(wrong))
-    const value = await guard.run((inner, ends) => attempt(values, ends, { signal: inner, requestId, traceparent: watch?.traceparent, span: watch?.span, idempotencyKey }), signal, time)
+    const { traceparent, span } = watch ?? {}
+    const value = await guard.run((inner, ends) => attempt(values, ends, { signal: inner, requestId, traceparent, span, idempotencyKey }), signal, time)
     checkReturns(value, requestId)
     markToolResult(value)
     const result = { value, size: stringifyJson(value).length }

@@ -52,7 +52,7 @@ export function callForModel (calls: readonly AskedCall[], tools: ReadonlyMap<st
     }
     const { requestId, activity, deadline } = call
     const time = deadline === undefined ? {} : { time: { deadline, whole: timeLeft } }
-    const outcome = await callTool(tool, tool.mapArguments([], values), { signal, requestId, activity, callId: typeof asked.id === 'string' ? asked.id : undefined, ...time })
+    const outcome = await callTool(tool, tool.mapArguments([], values), { signal, requestId, activity, callId: asked.id, ...time })
     onStep({ ...step, outcome: outcome.outcome, durationMs: outcome.durationMs, error: outcome.error?.code })
     if (outcome.abort) throw toolFailed(tool.name, outcome.error?.message ?? 'unknown')
     return answered(asked, describeOutcome(outcome))

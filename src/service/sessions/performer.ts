@@ -19,11 +19,11 @@ import { type EffectFailure, ownerGone, refusalOf } from './session-rights.ts'
 
 /** Only tools that the session's owner is allowed to see. */
 export function callToolsOf (registry: { readonly generation: Generation }, tools: Pick<ToolCaller, 'call'>): Perform<ToolEffect> {
-  return async ({ session: { id }, effect: { id: effect, tool, arguments: given, timeout }, caller, signal, activity }) => {
+  return async ({ session: { id }, effect: { id: effect, tool, call: callId, arguments: given, timeout }, caller, signal, activity }) => {
     const callable = visibleGeneration(registry.generation, caller).tools.get(toPath(tool))?.callable
     if (callable === undefined) return { kind: 'failure', code: 'TOOL_NOT_FOUND', message: `there is no tool "${tool}" that can be called` }
     const time = { deadline: performance.now() + timeout, whole: timeout }
-    const options = { signal: timeLimit(signal, timeout), requestId: id, idempotencyKey: `${id}:${effect}`, activity, time }
+    const options = { signal: timeLimit(signal, timeout), requestId: id, idempotencyKey: `${id}:${effect}`, activity, callId, time }
     const { value, error } = await tools.call(callable, callable.mapArguments([], given), options)
     // The value of a failed call is only a default, meant for templates: a session gets the failure.
     if (error === undefined) return { kind: 'result', result: value === NOTHING ? null : clipped(value as Json) }
@@ -135,7 +135,8 @@ export function createPerformer ({ performers, tools, callerNamed, rights, obser
 type LoadSession = (id: string) => Promise<Session | undefined>
 
 /** For traces; `undefined` for a session without turns, such as a terminal. */
-export async function turnOf ({ id, start: { definition, revision, parent }, turn: { number, began } }: Session, load?: LoadSession): Promise<Turn | undefined> {
+export async function turnOf ({ id, start, turn: { number, began } }: Session, load?: LoadSession): Promise<Turn | undefined> {
+  const { definition, revision, parent } = start
   if (!/^(?:agents|skills|plans)\//.test(definition)) return undefined
   // A trace is not worth a failure of the session.
   const above = parent && await load?.(parent.session).catch(() => undefined)

@@ -102,7 +102,8 @@ export function createMcpConnection (options: McpConnectionOptions): McpConnecti
   }
 
   /** The headers of a connection are the same for all calls, so the trace context goes into the message. */
-  async function send ({ client, transport }: McpSession, name: string, values: JsonObject, { signal, timeLeft, traceparent, span }: Attempt): Promise<JsonObject> {
+  async function send ({ client, transport }: McpSession, name: string, values: JsonObject, attempt: Attempt): Promise<JsonObject> {
+    const { signal, timeLeft, traceparent, span } = attempt
     // The conventions want them on the span of the tool's call, which this is already in.
     span?.set({
       'mcp.method.name': 'tools/call',

@@ -219,7 +219,7 @@ describe('MCP messages', () => {
     const { url } = await place.start()
     const call = async (id: string, given: object): Promise<JsonView> => await waitFor(id, async () => {
       const reply = await post(url, `/api/tools/${id}/call`, given)
-      return reply['outcome'] === 'ok' ? reply : undefined
+      return String(reply['outcome']) === 'ok' ? reply : undefined
     })
     const answer = await call('modern.tool.trace', {})
     await call('older.tool.echo', { arguments: { message: 'hi' } })

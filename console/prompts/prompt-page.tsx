@@ -47,7 +47,9 @@ function Taken ({ id, piece: { editing } }: { readonly id: string, readonly piec
 /** The page of one prompt, with tabs for its text, its settings, its stored form, its tests, its versions and its uses. */
 export function PromptPage ({ id }: { readonly id: string }) {
   const piece = useDraft(id)
-  if (piece.error !== null && piece.error !== undefined) return <><PageTitle title={id} crumbs={<Crumbs id={id} />} /><ErrorNote error={piece.error} /></>
+  if (piece.error !== null && piece.error !== undefined) {
+    return <><PageTitle title={id} crumbs={<Crumbs id={id} />} /><ErrorNote error={piece.error} onRetry={() => { piece.readAgain() }} /></>
+  }
   if (piece.isLoading) return <><PageTitle title={id} crumbs={<Crumbs id={id} />} /><p className='quiet loading' role='status'>{t.loading}</p></>
   return (
     <>

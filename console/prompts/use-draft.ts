@@ -20,6 +20,7 @@ interface StoredPrompt {
 export interface Workpiece {
   readonly isLoading: boolean
   readonly error: unknown
+  readonly readAgain: () => void
   /** The stored prompt; `undefined` for a prompt that is not stored yet. */
   readonly stored: StoredPrompt | undefined
   /** The entity tag of what is stored under the prompt's own key; `undefined` for none, as for a prompt of an extension. */
@@ -52,7 +53,11 @@ export function useDraft (id: string): Workpiece {
   const editing = useEdited<Entry>({
     name: `prompt ${id}`,
     stored: useMemo(() => data === undefined ? undefined : entryOf(data), [data]),
-    read: async () => entryOf(await readPrompt(id)),
+    read: async () => {
+      const now = await readPrompt(id)
+      queries.setQueryData(['registry', 'prompt', id], now)
+      return entryOf(now)
+    },
     put: async (entry, tag, note) => {
       const header = tag === undefined ? { 'if-none-match': '*' } : { 'if-match': tag }
       const query = note === '' ? undefined : { note }
@@ -67,7 +72,9 @@ export function useDraft (id: string): Workpiece {
   const { state } = editing
   return {
     isLoading: query.isPending || state === undefined,
-    error: query.error,
+    // What is open stays open while it cannot be read again.
+    error: query.data === undefined ? query.error : null,
+    readAgain: () => { void query.refetch() },
     stored: data?.value,
     storedTag: data?.tag,
     saved: saved !== undefined && state?.base.tag === saved.tag && state?.theirs === undefined ? saved : undefined,
@@ -89,7 +96,7 @@ function entryOf (prompt: Tagged<StoredPrompt> | null): Tagged<Entry> {
  */
 async function readPrompt (id: string): Promise<Tagged<StoredPrompt> | null> {
   try {
-    return await takeTagged(api.GET('/api/prompts/{id}', { params: { path: { id }, query: { label: 'latest' } } })) as Tagged<StoredPrompt>
+    return await takeTagged(api.GET('/api/prompts/{id}', { params: { path: { id }, query: { label: 'latest', broken: true } } })) as Tagged<StoredPrompt>
   } catch (error) {
     if (error instanceof ApiError && error.status === 404 && error.details['diagnostics'] === undefined) return null
     throw error

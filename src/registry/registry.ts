@@ -11,7 +11,7 @@ import { Entries } from './entries/entries.ts'
 import type { Generation } from './generation.ts'
 import { offeredOf } from './offered.ts'
 import type { Environs } from './kinds/environ-kind.ts'
-import { type EntryKind, isEntryKind, type Kind } from './kinds/entry-kind.ts'
+import { type Entry, type EntryKind, isEntryKind, type Kind } from './kinds/entry-kind.ts'
 import { promptKind } from './kinds/prompt-kind.ts'
 import { releaseKind, VERSIONS } from './kinds/release-kind.ts'
 import { GenerationBuilder, type RegisterTools } from './link/build-generation.ts'
@@ -218,6 +218,11 @@ export class Registry {
       else if (isEntryKind(kind) && this.#entries.tables.of(kind).problem(keys[index] as string)?.servesLastGood === true) states.set(id, 'broken')
     }
     return states
+  }
+
+  /** What is stored with mistakes, while an earlier version of it is served. */
+  broken<E extends Entry> (kind: EntryKind<E>, id: string): E | undefined {
+    return this.#entries.tables.of(kind).broken(pathToKey(id, kindPrefix(this.#options.keyPrefix, kind.key)))
   }
 
   stale (kind: EntryKind): number {

@@ -43,6 +43,20 @@ describe('GET /api/status/entries', () => {
     ])
   })
 
+  it('has what is stored with a mistake, to be mended, also where an earlier version is served', async t => {
+    const { app, store, get, post } = await startService(t, { 'templates:never': 'a {{#if b}}', 'templates:later': 'Good.' })
+    store.set('shenma:templates:later', 'a {{#if c}}')
+    await post('/api/status/reload')
+    assert.deepEqual([(await get('/api/prompts/never')).status, (await get('/api/prompts/later')).json['prompt']], [400, { userPrompt: 'Good.' }])
+    for (const [id, text] of [['never', 'a {{#if b}}'], ['later', 'a {{#if c}}']]) {
+      const url = `/api/prompts/${String(id)}`
+      const { status, headers, json } = await get(`${url}?broken=true`)
+      assert.deepEqual([status, json['prompt'], json['diagnostics']?.['0']?.['code']], [200, { userPrompt: text }, 'SYNTAX'])
+      assert.equal((await app.inject({ method: 'PUT', url, headers: { 'if-match': String(headers['etag']) }, payload: { userPrompt: 'Mended.' } })).statusCode, 200)
+      assert.deepEqual((await get(`${url}?broken=true`)).json['prompt'], { userPrompt: 'Mended.' })
+    }
+  })
+
   it('tells of a tool without an address until its module publishes one, and again when that goes', async t => {
     const { app, store, get, post } = await startService(t, { 'tools:t:f': { module: 't', restful: { url: '/x', method: 'GET' } }, 'environs:other': '1' })
     const told = async () => [

@@ -137,15 +137,21 @@ export function promptRoutes (app: App, { registry, choosePrompt }: Pick<Service
       fails: [...CHOOSES_PROMPT, 'PROMPT_REVISION'],
       headers: ['etag', 'x-prompt-revision', 'x-prompt-version', 'x-prompt-label']
     },
-    schema: { tags: ['Registry'], operationId: 'getPrompt', summary: 'Get a prompt', description: 'A prompt with a syntax error answers 400 with its diagnostics. The ETag is that of the plain key; a version and what a label means have none.', params: PromptId, querystring: Type.Object({ ...RevisionQuery.properties, ...SelectorQuery.properties }), response: { 200: PromptReply } }
+    schema: { tags: ['Registry'], operationId: 'getPrompt', summary: 'Get a prompt', description: 'A prompt with a syntax error answers 400 with its diagnostics, unless `broken` is asked for. The ETag is that of the plain key; a version and what a label means have none.', params: PromptId, querystring: Type.Object({ ...RevisionQuery.properties, ...SelectorQuery.properties, broken: Type.Optional(Type.Boolean({ description: 'Whether a prompt that is stored with a syntax error is answered as it is stored, to be mended: in place of 400, and of an earlier version that is served' })) }), response: { 200: PromptReply } }
   }, async (request, reply) => {
     const { generation, params, query } = request
     const { prompt, version, label } = await choose(choosePrompt, request, reply, params.id, query)
     requireRevision(prompt, params.id, query.revision)
+    const broken = query.broken === true && label === undefined && prompt.version === undefined ? registry.broken(promptKind, prompt.id) : undefined
+    if (broken !== undefined) {
+      reply.header('etag', entityTag(broken.hash))
+      const { compiled, revision, definition: { source }, diagnostics } = broken
+      return { id: prompt.id, origin: 'direct', syntax: compiled.syntax, revision, prompt: source, diagnostics: diagnostics.map(placed) }
+    }
     // A prompt of an extension has no key of its own in the store, and so no entity tag.
     if (prompt.entry.origin === 'direct' && label === undefined && prompt.version === undefined) reply.header('etag', entityTag(prompt.entry.hash))
     const error = whyNotRunnable(prompt, generation)
-    if (prompt.state === 'invalid' && error !== undefined) throw error
+    if (prompt.state === 'invalid' && error !== undefined && query.broken !== true) throw error
     const { id, entry, revision } = prompt
     const callersOf = await callersIn(generation, [prompt])
     const diagnostics = lintPrompt(prompt, {

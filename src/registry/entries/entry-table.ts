@@ -14,6 +14,8 @@ interface EntryRecord<T> {
   readonly text: string | undefined
   readonly entry: T | undefined
   readonly problem: EntryProblem | undefined
+  /** What is stored, but is not served since it has mistakes. */
+  readonly broken?: T
 }
 
 export interface EntryParser<T> {
@@ -59,6 +61,11 @@ export class EntryTable<T extends { readonly hash: string }> {
 
   entry (key: string): T | undefined {
     return this.#records.get(key)?.entry
+  }
+
+  /** What is stored in place of an earlier version that is served; `undefined` also where it cannot be read at all. */
+  broken (key: string): T | undefined {
+    return this.#records.get(key)?.broken
   }
 
   * entries (): Generator<readonly [key: string, entry: T]> {
@@ -114,7 +121,7 @@ export class EntryTable<T extends { readonly hash: string }> {
   serve (key: string, entry: T): void {
     const problem = { key, diagnostics: this.faults(key), servesLastGood: true }
     const before = this.#records.get(key)
-    this.#records.set(key, { text: before?.text, entry, problem })
+    this.#records.set(key, { text: before?.text, entry, problem, broken: before?.entry })
     this.#count(key, before?.entry, entry)
     this.#problemsByName = undefined
   }
@@ -154,7 +161,7 @@ export class EntryTable<T extends { readonly hash: string }> {
       if (stored.kind === 'bad') throw unreadable(stored)
       const entry = await this.#parser.parse(key, stored.text, slices)
       if (this.#parser.isSound(entry) || held === undefined || !this.#parser.isSound(held)) return { text, entry, problem: undefined }
-      return { text, entry: held, problem: { key, diagnostics: this.#parser.diagnostics(entry), servesLastGood: true } }
+      return { text, entry: held, problem: { key, diagnostics: this.#parser.diagnostics(entry), servesLastGood: true }, broken: entry }
     } catch (error) {
       if (!(error instanceof RejectedEntry)) throw error
       const kept = held !== undefined && this.#parser.isUsable(held) ? held : undefined

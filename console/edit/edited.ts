@@ -56,8 +56,15 @@ export function saved<T> (state: Edited<T>, tag: string | undefined): Edited<T> 
   return { ...state, base: { value: state.sent ?? state.mine, tag }, sent: undefined, doubted: undefined, theirs: undefined, isRefused: false }
 }
 
-/** @param theirs what is stored now, which is why the save was refused */
+/**
+ * @param theirs what is stored now, which is why the save was refused. It is no one else's if an earlier save, whose reply was lost, has
+ * stored it, or if it is what was to be saved.
+ */
 export function refused<T> (state: Edited<T>, theirs: Tagged<T>): Edited<T> {
+  const { sent, doubted } = state
+  if ([sent, doubted].some(own => own !== undefined && isSame(theirs.value, own))) {
+    return { ...state, base: theirs, sent: undefined, doubted: undefined, theirs: undefined, isRefused: false }
+  }
   return { ...state, sent: undefined, theirs, isRefused: true }
 }
 

@@ -59,7 +59,9 @@ export function useEdited<T> ({ name, stored, read, put }: {
       found.current = draft?.at
       latest.current = draft === undefined ? opened(stored) : { ...draft, isRefused: false }
     }
+    const { doubted } = latest.current
     change(before => heard(before, stored))
+    if (doubted !== undefined && latest.current.doubted === undefined) setError(undefined)
   }, [stored])
   const hasChanged = state !== undefined && isChanged(state)
   useEffect(() => { if (state !== undefined && !hasChanged) found.current = undefined }, [state, hasChanged])
@@ -75,8 +77,11 @@ export function useEdited<T> ({ name, stored, read, put }: {
     } catch (failure) {
       const isTaken = failure instanceof ApiError && failure.status === 412
       const theirs = isTaken ? await read().catch(() => undefined) : undefined
-      if (theirs !== undefined) change(now => refused(now, theirs))
-      else {
+      if (theirs !== undefined) {
+        change(now => refused(now, theirs))
+        // An earlier save has come to the service, though its reply was lost: what was typed since goes on top of it.
+        if (latest.current?.isRefused === false && !isSame(before.mine, theirs.value)) await save(note)
+      } else {
         change(now => failed(now, !(failure instanceof ApiError)))
         setError(failure)
       }

@@ -59,6 +59,15 @@ describe('What is edited', () => {
     assert.deepEqual([state.mine, state.base.tag, state.theirs], ['mine, and more', '2', undefined])
   })
 
+  it('meets its own save again whose reply was lost in the refusal of the next one, and in no conflict', () => {
+    const doubted = failed(sent(typed(start, 'mine')), true)
+    const again = refused(sent(doubted), { value: 'mine', tag: '2' })
+    assert.deepEqual([again.mine, again.base.tag, again.isRefused, isChanged(again)], ['mine', '2', false, false])
+    const more = refused(sent(typed(doubted, 'mine, and more')), { value: 'mine', tag: '2' })
+    assert.deepEqual([more.mine, more.base.tag, more.isRefused, isChanged(more)], ['mine, and more', '2', false, true])
+    assert.ok(refused(sent(doubted), { value: 'theirs', tag: '2' }).isRefused)
+  })
+
   it('is there again after it was dropped, as a change of what was opened, beside what others have stored since', () => {
     const dropped = typed(start, 'mine')
     assert.deepEqual([broughtBack(start, 'a', dropped)?.mine, broughtBack(start, 'a', dropped)?.base], ['mine', dropped.base])

@@ -5,10 +5,11 @@ import { useFallback } from '../api/changes.ts'
 import { api, take } from '../api/client.ts'
 import { queries } from '../api/queries.ts'
 import { ApprovalQueue } from '../approvals/approval-queue.tsx'
+import { ErrorNote } from '../parts/error-note.tsx'
 import { Revealed } from '../parts/reveal.tsx'
 import { t } from '../text/text.ts'
 import { below, type Tree, useTree } from './children/tree.ts'
-import { Composer } from './composer.tsx'
+import { Composer, useButtons } from './composer.tsx'
 import type { Followed, Session } from './follow/use-session.ts'
 import { SessionFacts } from './session-facts.tsx'
 import { Talk } from './talk.tsx'
@@ -34,18 +35,19 @@ export function ChatTab ({ session, followed }: { readonly session: Session, rea
   }).data
   const say = (text: string, key: string) =>
     take(api.POST('/api/sessions/{id}/input', { params: { path: { id }, header: { 'idempotency-key': key } as never }, body: { text } }))
-  const act = (word: string) => { void say(word, crypto.randomUUID()) }
+  const { error, isBusy, press: act } = useButtons(say)
   return (
     <div className='split aside'>
       <div>
         <Talk session={session} followed={followed}>
           <Asks session={session} />
+          {error !== undefined && <ErrorNote error={error} />}
           {hasEnded(status)
             ? <p className='note'>{t.sessionEnded} <Link href={`/sessions/new?of=${definition}`}>{t.startAgain}</Link></p>
             : (
               <Composer label={t.writeTo(name)} isOff={status === 'running'} send={say}>
                 {wordsOf(agent).map(word => (
-                  <button key={word} type='button' className='button plain small' disabled={status !== 'waiting_input'} onClick={() => { act(word) }}>
+                  <button key={word} type='button' className='button plain small' disabled={isBusy || status !== 'waiting_input'} onClick={() => { act(word) }}>
                     {word}
                   </button>
                 ))}

@@ -1,4 +1,5 @@
 import { type ReactNode, useRef, useState } from 'react'
+import { ApiError } from '../api/api-error.ts'
 import { ErrorNote } from '../parts/error-note.tsx'
 import { useKeptText } from '../parts/kept-text.ts'
 import { t } from '../text/text.ts'
@@ -59,4 +60,29 @@ export function Composer ({ label, isOff = false, mayBeEmpty = false, send, chil
       </div>
     </form>
   )
+}
+
+/**
+ * What a button says to a session, such as to go on. If sending fails, that is told; pressed again, the button sends the same idempotency key,
+ * so that the service counts it only once.
+ */
+export function useButtons (send: (name: string, key: string) => Promise<unknown>) {
+  const [error, setError] = useState<unknown>()
+  const [isBusy, setBusy] = useState(false)
+  const doubted = useRef<{ readonly name: string, readonly key: string }>(undefined)
+  const press = async (name: string) => {
+    const { key } = doubted.current?.name === name ? doubted.current : { key: crypto.randomUUID() }
+    setBusy(true)
+    setError(undefined)
+    try {
+      await send(name, key)
+      doubted.current = undefined
+    } catch (failure) {
+      doubted.current = failure instanceof ApiError ? undefined : { name, key }
+      setError(failure)
+    } finally {
+      setBusy(false)
+    }
+  }
+  return { error, isBusy, press: (name: string) => { void press(name) } }
 }

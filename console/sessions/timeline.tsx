@@ -61,7 +61,7 @@ export function Timeline ({ id, count }: { readonly id: string, readonly count: 
       <Filters label={t.filterTimeline} value={q} onChange={setQ}>
         <button type='button' className='button' onClick={save}>{t.keepAsLines}</button>
       </Filters>
-      {query.error !== null && <ErrorNote error={query.error} />}
+      {query.error !== null && <ErrorNote error={query.error} onRetry={() => { void query.refetch() }} />}
       {query.data !== undefined && lines.length === 0 && <p className='quiet'>{t.nothingHappened}</p>}
       {lines.length > 0 && (
         <section className='panel'>
@@ -178,7 +178,7 @@ function Text ({ title, text }: { readonly title: string, readonly text: string 
 /** The lines of a child session, on the axis of the session above. Its first page is enough to see what it did. */
 function ChildRows ({ id, ...placed }: Placed & { readonly id: string }) {
   const { query, lines } = useAudit(id, 0)
-  if (query.error !== null) return <tr><td colSpan={5}><ErrorNote error={query.error} /></td></tr>
+  if (query.error !== null) return <tr><td colSpan={5}><ErrorNote error={query.error} onRetry={() => { void query.refetch() }} /></td></tr>
   if (query.data === undefined) return <tr><td colSpan={5} className='quiet'>{t.loading}</td></tr>
   return (
     <>

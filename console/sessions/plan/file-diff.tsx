@@ -83,7 +83,7 @@ function Sides ({ id, path }: { readonly id: string, readonly path: string }) {
     queryKey: ['plan', id, 'sides', path],
     queryFn: () => Promise.all([readText(id, path, 'before'), readText(id, path, 'after')])
   })
-  if (query.error !== null) return <ErrorNote error={query.error} />
+  if (query.error !== null) return <ErrorNote error={query.error} onRetry={() => { void query.refetch() }} />
   if (query.data === undefined) return <p className='body quiet'>{t.loading}</p>
   const [before, after] = query.data
   return (

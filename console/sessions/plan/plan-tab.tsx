@@ -58,8 +58,8 @@ export function PlanTab ({ session, followed }: { readonly session: Session, rea
               <Checks events={followed.events} />
               {session.status === 'waiting_input' && !hasEnded(session.status) && (
                 <Composer
-                  label={t.otherWords} send={text => take(api.POST('/api/plans/{id}/message', {
-                    params: { path: { id: session.id } },
+                  label={t.otherWords} send={(text, key) => take(api.POST('/api/plans/{id}/message', {
+                    params: { path: { id: session.id }, header: { 'idempotency-key': key } as never },
                     body: { text }
                   }))}
                 />

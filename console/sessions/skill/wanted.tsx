@@ -8,7 +8,7 @@ import { CopyButton } from '../../parts/copy-button.tsx'
 import { ErrorNote } from '../../parts/error-note.tsx'
 import { t } from '../../text/text.ts'
 import { CancelButton } from '../cancel-button.tsx'
-import { Composer } from '../composer.tsx'
+import { Composer, useButtons } from '../composer.tsx'
 import type { Session } from '../follow/use-session.ts'
 import { hasEnded } from '../words.ts'
 
@@ -46,18 +46,22 @@ function Asked ({ session: { id }, skill: { state, pendingCommand, aiResponse } 
 }) {
   const input = (body: { readonly text?: string, readonly action?: { readonly name: string } }, key: string) =>
     take(api.POST('/api/sessions/{id}/input', { params: { path: { id }, header: { 'idempotency-key': key } as never }, body }))
-  const act = (name: string) => { void input({ action: { name } }, crypto.randomUUID()) }
+  const { error, isBusy: isSending, press: act } = useButtons((name, key) => input({ action: { name } }, key))
+  const problem = error === undefined ? null : <ErrorNote error={error} />
   const cancel = <CancelButton id={id} kind='skills' />
   const [isInterrupted, isBusy] = [aiResponse?.isInterrupted === true, aiResponse?.isBusy === true]
   if (isInterrupted || isBusy) {
     return (
-      <div className='note warn wrap-row'>
-        <p className='grow'>{isBusy ? t.terminalWasBusy : t.interrupted}</p>
-        <button type='button' className='button small' onClick={() => { act('again') }}>{t.runAgain}</button>
-        {isBusy && <button type='button' className='button small' onClick={() => { act('without') }}>{t.runWithoutTerminal}</button>}
-        <button type='button' className='button small' onClick={() => { act('skip') }}>{t.skipCommand}</button>
-        {cancel}
-      </div>
+      <>
+        {problem}
+        <div className='note warn wrap-row'>
+          <p className='grow'>{isBusy ? t.terminalWasBusy : t.interrupted}</p>
+          <button type='button' className='button small' disabled={isSending} onClick={() => { act('again') }}>{t.runAgain}</button>
+          {isBusy && <button type='button' className='button small' disabled={isSending} onClick={() => { act('without') }}>{t.runWithoutTerminal}</button>}
+          <button type='button' className='button small' disabled={isSending} onClick={() => { act('skip') }}>{t.skipCommand}</button>
+          {cancel}
+        </div>
+      </>
     )
   }
   if (state === 'waiting_cmd') return <><ManualCommand id={id} command={pendingCommand ?? ''} /><div className='row after'>{cancel}</div></>
@@ -71,10 +75,11 @@ function Asked ({ session: { id }, skill: { state, pendingCommand, aiResponse } 
   }
   return (
     <div className='dock composer'>
+      {problem}
       <div className='row wrap-row'>
         {cancel}
         <span className='grow quiet'>{t.goOnHint}</span>
-        <button type='button' className='button primary' onClick={() => { act('continue') }}>{t.continue}</button>
+        <button type='button' className='button primary' disabled={isSending} onClick={() => { act('continue') }}>{t.continue}</button>
       </div>
     </div>
   )

@@ -1,11 +1,13 @@
 import { useQuery } from '@tanstack/react-query'
 import { type ReactNode, useRef, useState } from 'react'
 import { Link, Redirect, useLocation, useSearch } from 'wouter'
+import { ApiError } from '../../api/api-error.ts'
 import { api, take } from '../../api/client.ts'
 import { CopyButton } from '../../parts/copy-button.tsx'
 import { ErrorNote } from '../../parts/error-note.tsx'
 import { SelectField, TextField } from '../../parts/fields.tsx'
 import { Loaded } from '../../parts/loading.tsx'
+import { useKeptText } from '../../parts/kept-text.ts'
 import { PageTitle } from '../../parts/page-title.tsx'
 import { Revealed } from '../../parts/reveal.tsx'
 import { t } from '../../text/text.ts'
@@ -42,15 +44,17 @@ const MOST_REPORT = 500_000
 function StartPlan ({ profile: given }: { readonly profile: string }) {
   const workspaces = useQuery({ queryKey: ['workspaces'], queryFn: () => take(api.GET('/api/workspaces', {})) })
   const profiles = useQuery({ queryKey: ['registry', 'profiles'], queryFn: listProfiles }).data ?? []
-  const [goal, setGoal] = useState('')
-  const [report, setReport] = useState('')
+  const [goal, setGoal] = useKeptText('goal')
+  const [report, setReport] = useKeptText('report')
   const [chosen, setWorkspace] = useState<string>()
   const [profile, setProfile] = useState(given)
-  const { start, error, isBusy } = useStart()
   const workspace = chosen ?? workspaces.data?.[0]?.name ?? ''
   const body = { goal, workspace, mode: 'plan' as const, profile: profile === '' ? undefined : profile, report: report === '' ? undefined : report }
+  const { start, error, isBusy } = useStart(body)
   const submit = () => start(async key => {
     const plan = await take(api.POST('/api/plans', { params: { header: { 'idempotency-key': key } as never }, body }))
+    setGoal('')
+    setReport('')
     return (plan as { readonly id: string }).id
   })
   if (workspaces.data?.length === 0) return <p className='note'>{t.noWorkspaces}</p>
@@ -170,9 +174,10 @@ function StartSkill ({ id }: { readonly id: string }) {
 function SkillForm ({ id, skill }: { readonly id: string, readonly skill: Skill }) {
   const wish = useSkillWish(id, skill)
   const { body, target, targets, params, prompt, setPrompt, setTarget } = wish
-  const { start, error, isBusy } = useStart()
+  const { start, error, isBusy } = useStart(body)
   const submit = () => start(async key => {
     const { data } = await take(api.POST('/api/skills/start', { params: { header: { 'idempotency-key': key } as never }, body }))
+    wish.clear()
     return data.skillSessionId
   })
   const lines = [
@@ -224,8 +229,9 @@ function SkillForm ({ id, skill }: { readonly id: string, readonly skill: Skill 
 function useSkillWish (id: string, skill: Skill) {
   const search = new URLSearchParams(useSearch())
   const targets = useQuery({ queryKey: ['targets'], queryFn: () => take(api.GET('/api/targets', {})) }).data ?? []
-  const [params, setParams] = useState<Readonly<Record<string, string>>>({})
-  const [prompt, setPrompt] = useState('')
+  const [kept, keep] = useKeptText(`parameters of ${id}`)
+  const params = JSON.parse(kept === '' ? '{}' : kept) as Readonly<Record<string, string>>
+  const [prompt, setPrompt] = useKeptText(`words for ${id}`)
   const [target, setTarget] = useState(search.get('target') ?? skill.target ?? '')
   const [execution, setExecution] = useState<Execution>(skill.execution ?? 'approve')
   const given = Object.fromEntries(Object.entries(params).filter(([, value]) => value !== ''))
@@ -237,9 +243,13 @@ function useSkillWish (id: string, skill: Skill) {
     execution: target === '' ? 'manual' as const : execution,
     autoContinue: true
   }
-  const setParam = (name: string, value: string) => { setParams(before => ({ ...before, [name]: value })) }
+  const setParam = (name: string, value: string) => { keep(JSON.stringify({ ...params, [name]: value })) }
+  const clear = () => {
+    keep('')
+    setPrompt('')
+  }
   const isAuto = targets.find(({ name }) => name === target)?.auto === true
-  return { targets, params, setParam, prompt, setPrompt, target, setTarget, execution, setExecution, isAuto, body }
+  return { targets, params, setParam, clear, prompt, setPrompt, target, setTarget, execution, setExecution, isAuto, body }
 }
 
 /** Shows the command lines that start the same session, each with a button that copies it. */
@@ -264,19 +274,25 @@ function quoted (text: string): string {
   return /^[\w./@:=-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 }
 
-/** Starts a session, and opens its page. If the user presses the button several times, only one session is started. */
-function useStart () {
+/**
+ * Starts a session, and opens its page. If the user presses the button several times, also after a reply was lost, only one session is
+ * started: what is sent again unchanged has the same idempotency key.
+ * @param wish what is sent
+ */
+function useStart (wish?: unknown) {
   const [error, setError] = useState<unknown>()
   const [isBusy, setBusy] = useState(false)
-  const key = useRef(crypto.randomUUID())
+  const sent = useRef({ words: '', key: '' })
   const [, go] = useLocation()
   const start = async (call: (key: string) => Promise<string>) => {
+    const words = JSON.stringify(wish) ?? ''
+    if (sent.current.key === '' || sent.current.words !== words) sent.current = { words, key: crypto.randomUUID() }
     setBusy(true)
     setError(undefined)
     try {
-      go(`/sessions/${await call(key.current)}`)
+      go(`/sessions/${await call(sent.current.key)}`)
     } catch (failure) {
-      key.current = crypto.randomUUID()
+      if (failure instanceof ApiError) sent.current.key = ''
       setError(failure)
     } finally {
       setBusy(false)

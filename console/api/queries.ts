@@ -6,6 +6,9 @@ export const queries = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 30_000,
+      // A browser that takes itself for offline asks all the same: what cannot be read is told, and read again when the network is back.
+      networkMode: 'always',
+      refetchOnReconnect: true,
       refetchOnWindowFocus: false,
       // A query that the service has refused is not repeated. A query without a reply, or with status 502 from a proxy, is repeated twice.
       retry: (count, error) => count < 2 && (!(error instanceof ApiError) || error.status === 502)

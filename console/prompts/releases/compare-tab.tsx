@@ -56,7 +56,7 @@ export function Sides ({ id, piece, names: [a, b], mayRender }: {
   const [before, after] = query.data ?? []
   return (
     <div className='stack'>
-      {query.error !== null && <ErrorNote error={query.error} />}
+      {query.error !== null && <ErrorNote error={query.error} onRetry={() => { void query.refetch() }} />}
       {before !== undefined && after !== undefined && (
         <>
           <h2>{t.tabText}</h2>

@@ -26,6 +26,7 @@ export const SYSTEM: readonly string[] = [
   'console/size.test.ts',
   'console/skill-in-terminal.test.ts',
   'console/skill.test.ts',
+  'console/stories.test.ts',
   'console/sudo.test.ts',
   'console/terminal.test.ts',
   'console/texts.test.ts',

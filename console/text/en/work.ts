@@ -50,7 +50,6 @@ export const texts = {
   answerTo: (name: string) => `Answer to ${name}`,
   used: 'Used',
   what: 'What',
-  tokens: 'Tokens',
   useKind: (kind: string) => ({ llm: 'model', tool: 'tool', exec: 'command', check: 'check', read: 'read', apply: 'files', commit: 'commit', remember: 'memory' })[kind] ?? kind,
   stepOf: (step: string, max: string) => `step ${step} of ${max}`,
   usedOf: (steps: string, tokens: string) => `${steps} calls, ${tokens} tokens`,

@@ -52,7 +52,6 @@ export const texts: Same<typeof en> = {
   answerTo: name => `Ответ для ${name}`,
   used: 'Использовано',
   what: 'Что',
-  tokens: 'Токены',
   useKind: kind => ({ llm: 'модель', tool: 'инструмент', exec: 'команда', check: 'проверка', read: 'чтение', apply: 'файлы', commit: 'коммит', remember: 'память' })[kind] ?? kind,
   stepOf: (step, max) => `шаг ${step} из ${max}`,
   usedOf: (steps, tokens) => `вызовов ${steps}, токенов ${tokens}`,

@@ -311,7 +311,8 @@ class Person {
         return undefined
       })
       if (next === 'done') return
-      await this.press(next)
+      // What is done meanwhile can be pressed no more.
+      await Promise.race([this.press(next), done.first().waitFor()])
       await Promise.race([done.first().waitFor().catch(() => {}), next.waitFor({ state: 'hidden', timeout: 1000 }).catch(() => {})])
     }
     await done.first().waitFor()

@@ -58,7 +58,7 @@ export function LabelForm ({ id, piece, plan: { kind, label: given }, releases, 
           </div>
         )}
         {(kind === 'new' || kind === 'move') && <Choices releases={releases} choice={choice} isSplit={kind === 'move'} onChange={setChoice} />}
-        {isTaken && <Taken id={id} target={target} label={label} releases={releases} seen={seen} onGoOn={() => { setSeen(now) }} />}
+        {isTaken && <Taken target={target} label={label} releases={releases} seen={seen} onGoOn={() => { setSeen(now) }} />}
         {problem === undefined && target === undefined && now !== undefined && <Removal id={id} label={label} from={now} releases={releases} />}
         {problem === undefined && target !== undefined && !isSame(target, now) && (
           <Consequences id={id} piece={piece} label={label} from={now} to={target} isBack={kind === 'back'} releases={releases} />
@@ -294,19 +294,15 @@ function Folded ({ title, children }: { readonly title: string, readonly childre
 }
 
 /** Says who has moved the label since the form was opened, and goes on only when the person has seen it. */
-function Taken ({ id, target, label, releases, seen, onGoOn }: {
-  readonly id: string
+function Taken ({ target, label, releases, seen, onGoOn }: {
   readonly target: Meaning | 'latest' | undefined
   readonly label: string
   readonly releases: Releases
   readonly seen: Meaning | undefined
   readonly onGoOn: () => void
 }) {
-  const now = meaningOf(releases, label)
   // What was wanted is there: perhaps it was sent, and only the reply was lost.
-  if (isSame(now, target)) {
-    return <p className='note good' role='status'>{now === undefined ? t.labelRemoved(label, id) : t.labelMoved(label, id, meaningInWords(now))}</p>
-  }
+  if (isSame(meaningOf(releases, label), target)) return null
   const move = releases.moves.find(each => each.label === label)
   const words = (meaning: Meaning | null | undefined) => meaning === null || meaning === undefined ? t.nothing : meaningInWords(meaning)
   return (

@@ -2,6 +2,7 @@ import { MergeView } from '@codemirror/merge'
 import { EditorState } from '@codemirror/state'
 import { EditorView, lineNumbers } from '@codemirror/view'
 import { useEffect, useRef } from 'react'
+import { t } from '../text/text.ts'
 
 const nonce = document.querySelector<HTMLMetaElement>('meta[name=nonce]')?.content ?? ''
 
@@ -18,6 +19,7 @@ export function Difference ({ before, after, labels }: {
       EditorView.editable.of(false),
       EditorView.lineWrapping,
       lineNumbers(),
+      EditorState.phrases.of({ '$ unchanged lines': t.unchangedLines }),
       EditorView.cspNonce.of(nonce),
       EditorView.contentAttributes.of({ 'aria-label': label, tabindex: '0' })
     ]

@@ -112,7 +112,7 @@ function DownToolPanel ({ tool: { id, words, reason } }: {
         <span className='grow' />
         <span className='chip warn'>{words}</span>
       </header>
-      <p className='body wrap'><Revealed text={reason} /> {t.toolDown}</p>
+      <div className='body'><p className='wrap'><Revealed text={reason} /></p><p className='hint'>{t.toolDown}</p></div>
     </section>
   )
 }

@@ -1,5 +1,6 @@
 import { duration } from '../parts/time.ts'
-import { t } from '../text/text.ts'
+import { ruleInRussian } from '../text/rules-ru.ts'
+import { language, t } from '../text/text.ts'
 import { type Call, type Line, type LineKind, record } from './audit.ts'
 
 /** How many characters of arguments a sentence has. */
@@ -46,7 +47,8 @@ export function callWords ({ kind, subject, began, arguments: given }: Call): st
 }
 
 /** How a call ended, and who let it happen, as sentences; none for one that nobody was asked about, and that went well. */
-export function endWords ({ end, message = '', result, askedAt, rule = '', decision }: Call): string {
+export function endWords ({ end, message = '', result, askedAt, rule: given = '', decision }: Call): string {
+  const rule = language === 'ru' ? ruleInRussian(given) : given
   const asked = askedAt === undefined || end === 'waits' ? [] : [t.wasAsked(rule)]
   const wait = decision === undefined ? 0 : Math.max(0, decision.at - (askedAt ?? decision.at))
   const decided = decision === undefined ? [] : [t.wasDecided(nameOf(decision.by), decision.isYes, duration(wait))]

@@ -61,7 +61,7 @@ export function SessionsPage () {
       {error !== null && <ErrorNote error={error} onRetry={() => { for (const { query } of lists) void query.refetch() }} />}
       {(isFiltered || rows.length > 0) && <FilterBar filter={filter} isFiltered={isFiltered} owners={rows.map(({ owner }) => owner)} onChange={change} />}
       {rows.length === 0 && error === null && <NoRows isReading={isReading} isFiltered={isFiltered} />}
-      <div className={lists.some(({ query }) => query.isPlaceholderData) ? 'stack stale' : 'stack'}>
+      <div className={lists.some(({ query }) => query.isPlaceholderData) ? 'stack groups stale' : 'stack groups'}>
         {GROUPS.map(group => <GroupPanel key={group} group={group} rows={rows.filter(row => groupOf(row) === group)} />)}
       </div>
       {lists.map(({ query, isReading: isOn }, index) => query.hasNextPage && !isOn && (
@@ -190,7 +190,7 @@ function SessionRow ({ row, depth = 0 }: { readonly row: Row, readonly depth?: n
           <span className='row' data-depth={Math.min(depth, DEEPEST)}>
             {kind === 'agents' && depth === 0 && (
               <button type='button' className='plain-text fold' aria-expanded={isOpen} aria-label={t.sessionsBelow(name)} onClick={() => { setOpen(!isOpen) }}>
-                {isOpen ? '▾' : '▸'}
+                <span className='fold' aria-hidden='true'>›</span>
               </button>
             )}
             <span className='entitled'>

@@ -110,7 +110,7 @@ function LineRow ({ line, axis, start, depth }: Placed & { readonly line: Line }
         <td className='wrap'>
           <div data-depth={Math.min(depth, DEEPEST)}>
             <button type='button' className='plain-text line' aria-expanded={isOpen} aria-label={t.detailsOf(words)} onClick={() => { setOpen(!isOpen) }}>
-              <span className='fold' aria-hidden>{isOpen ? '▾' : '▸'}</span> <Revealed text={words} />
+              <span className='fold' aria-hidden>›</span> <Revealed text={words} />
             </button>
             {call !== undefined && <Ended call={call} />}
           </div>

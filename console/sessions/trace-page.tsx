@@ -84,12 +84,21 @@ function EventRow ({ event }: { readonly event: Facts }) {
   )
 }
 
+/** The longest value that stands beside its name, in UTF-16 units. */
+const SHORT = 24
+
 function Members ({ of }: { readonly of: Facts }) {
   return (
     <dl className='facts'>
-      {Object.entries(of).map(([name, value]) => (
-        <Fragment key={name}><dt>{name}</dt><dd className='mono wrap'><Revealed text={shown(value)} /></dd></Fragment>
-      ))}
+      {Object.entries(of).map(([name, value]) => {
+        const text = shown(value)
+        return (
+          <Fragment key={name}>
+            <dt>{name}</dt>
+            <dd className={text.length > SHORT ? 'mono wrap whole' : 'mono wrap'}><Revealed text={text} /></dd>
+          </Fragment>
+        )
+      })}
     </dl>
   )
 }

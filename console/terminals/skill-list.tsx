@@ -88,7 +88,7 @@ function Offered ({ skill: { id, description, params: known, place }, terminal, 
       <form className='stack tight' onSubmit={event => { event.preventDefault(); void press() }}>
         <div className='row'>
           <b className='grow wrap'><Revealed text={id} /></b>
-          <button className='button small' disabled={isBusy} aria-label={t.startNamed(id)}>{t.startSkill}</button>
+          <button className='button small' disabled={isBusy} aria-label={t.startNamed(id)}>{t.startIt}</button>
         </div>
         <p className='hint wrap'><Revealed text={description} /></p>
         {params?.map(({ name, description: hint, required = false }) => (

@@ -93,7 +93,7 @@ function FolderRow ({ path, name, depth, files, isFolded, isSeen, onFold, onWant
     <div role='listitem' className='folder row'>
       <button type='button' className='file' aria-expanded={!isFolded} onClick={() => { onFold(path) }}>
         <Indent depth={depth} />
-        <span className='fold' aria-hidden='true'>{isFolded ? '▸' : '▾'}</span>
+        <span className='fold' aria-hidden='true'>›</span>
         <span className='grow mono wrap'>{words}</span>
         <span className='quiet num'>{t.foundOf(files.length - left.length, files.length)}</span>
       </button>

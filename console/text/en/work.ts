@@ -200,7 +200,7 @@ export const texts = {
   checkOf: (name: string) => `Check ${name}`,
   passed: 'passed',
   failed: 'failed',
-  applyPlan: 'Have it made',
+  applyPlan: 'Make the change',
   applyShown: 'Apply',
   commitFiles: (count: number) => `Commit ${count} ${n(count, 'file', 'files')}`,
   notShownYet: 'The change is being loaded.',
@@ -224,6 +224,7 @@ export const texts = {
   // Starting
   skillsNone: 'No skill is registered: skills/NAME/SKILL.md.',
   startSkill: 'Start the skill',
+  startIt: 'Start',
   // The rest of the work
   // Terminals
   terminal: 'Terminal',

@@ -226,6 +226,7 @@ export const texts: Same<typeof en> = {
   // Starting
   skillsNone: 'Skills нет: skills/NAME/SKILL.md.',
   startSkill: 'Запустить',
+  startIt: 'Запустить',
   // Terminals
   terminal: 'Терминал',
   terminalOn: target => `Терминал на ${target}`,

@@ -347,7 +347,6 @@ export const texts = {
   tokenOfCall: 'PROMPT_TOKEN in the environment is the token of the program.',
   tabReleases: 'Releases',
   compare: 'Compare',
-  unchangedLines: '$ unchanged lines',
   versionsNone: 'No versions yet',
   versionsNoneNext: 'A version is made with every save over HTTP, or of what is served now:',
   versionsNoneKept: 'One is made of what is served now, here below, or when a label is given to it.',

@@ -110,6 +110,7 @@ export const texts = {
   rowsOf: (shown: number, all: string) => `${shown === 0 ? 0 : 1}–${shown} of ${all}`,
   nothingFits: 'Nothing fits this filter.',
   showMore: 'Show more',
+  unchangedLines: '$ unchanged lines',
   fromExtension: 'extension',
   fromKey: 'own key',
   asFile: 'As a file',

@@ -73,7 +73,7 @@ export const texts = {
   groupOf: (group: string) => ({ waits: 'Waits for somebody', runs: 'Runs', open: 'Can go on', ended: 'Ended' })[group] ?? group,
   whyFailed: (why: string) => `It failed: ${why}`,
   whyExpired: (why: string) => `It expired: ${why}`,
-  whyCancelled: (why: string) => `It was cancelled: ${why}`,
+  whyCancelled: (why: string) => why.startsWith('cancelled by ') ? `It was ${why}.` : `It was cancelled: ${why}`,
   retryParent: 'It was started by another session: try that one again.',
   treeNone: 'It has started no other session.',
   startedBy: 'to the session that has started it',

@@ -349,7 +349,6 @@ export const texts: Same<typeof en> = {
   tokenOfCall: 'PROMPT_TOKEN в окружении — токен программы.',
   tabReleases: 'Выпуски',
   compare: 'Сравнить',
-  unchangedLines: 'строк без изменений: $',
   versionsNone: 'Версий ещё нет',
   versionsNoneNext: 'Версия появляется с каждым сохранением по HTTP или из того, что отдаётся сейчас:',
   versionsNoneKept: 'Её можно сделать из того, что отдаётся сейчас: кнопкой ниже или дав ему метку.',

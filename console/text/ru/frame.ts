@@ -109,6 +109,7 @@ export const texts: Same<typeof en> = {
   rowsOf: (shown, all) => `${shown === 0 ? 0 : 1}–${shown} из ${all}`,
   nothingFits: 'Ничего не подходит.',
   showMore: 'Показать ещё',
+  unchangedLines: 'строк без изменений: $',
   fromExtension: 'расширение',
   fromKey: 'свой ключ',
   asFile: 'Файлом',

@@ -74,7 +74,7 @@ export const texts: Same<typeof en> = {
   groupOf: group => ({ waits: 'Ждут человека', runs: 'Работают', open: 'Можно продолжить', ended: 'Закончены' })[group] ?? group,
   whyFailed: why => `Ошибка: ${why}`,
   whyExpired: why => `Истекла: ${why}`,
-  whyCancelled: why => `Отменена: ${why}`,
+  whyCancelled: why => why === 'cancelled by its user' ? 'Отменена пользователем.' : `Отменена: ${why.replace(/^cancelled by /, '')}`,
   retryParent: 'Её начала другая сессия: повторите ту.',
   treeNone: 'Других сессий она не начинала.',
   startedBy: 'к сессии, которая её начала',

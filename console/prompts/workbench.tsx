@@ -180,7 +180,7 @@ function Mistakes ({ mistakes }: { readonly mistakes: readonly Mistake[] }) {
       {mistakes.filter(({ path }) => path === undefined || !path.startsWith('variables')).map((mistake, index) => (
         <div key={index} className={`note ${mistake.severity === 'error' ? 'bad' : mistake.severity === 'warning' ? 'warn' : ''}`}>
           <Icon name='problems' />
-          <span className='wrap'>{placeOf(mistake)}{mistake.message}{mistake.hint !== '' && <span className='hint-in'> · {mistake.hint}</span>}</span>
+          <span className='wrap'>{placeOf(mistake)}{mistake.message}{mistake.hint !== '' && <> · {mistake.hint}</>}</span>
         </div>
       ))}
     </div>

@@ -90,8 +90,13 @@ class OwnBudgets {
   readonly #used = new Map<string, { used: number, readonly held: Map<string, number> }>()
 
   reserve (key: string, call: string, amount: number, most: number): { readonly isFree: boolean, readonly used: number } {
-    const budget = this.#used.get(key) ?? { used: 0, held: new Map<string, number>() }
-    this.#used.set(key, budget)
+    let budget = this.#used.get(key)
+    if (budget === undefined) {
+      // The period before is over, and with it what its last calls use.
+      const ofIt = key.slice(0, key.lastIndexOf(':') + 1)
+      for (const known of this.#used.keys()) if (known.startsWith(ofIt)) this.#used.delete(known)
+      this.#used.set(key, budget = { used: 0, held: new Map<string, number>() })
+    }
     const used = [...budget.held.values()].reduce((sum, each) => sum + each, budget.used)
     if (used >= most) return { isFree: false, used }
     budget.held.set(call, amount)

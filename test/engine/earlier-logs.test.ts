@@ -30,8 +30,8 @@ function fold (log: readonly LogEntry[]): Session {
   return folded
 }
 
-/** A session as JSON has it, so that a member without a value counts as none; without its title and problem, which are told of a log since then. */
-function plain ({ engine, open, used, asked, doubtful, start: _start, title: _title, problem: _problem, ...rest }: Session): JsonObject {
+/** A session as JSON has it, so that a member without a value counts as none; without what is read out of a log since then. */
+function plain ({ engine, open, used, asked, doubtful, start: _start, title: _title, problem: _problem, turn: _turn, ...rest }: Session): JsonObject {
   const session = { ...rest, ...(doubtful.size === 0 ? {} : { doubtful: [...doubtful] }), open: [...open], used: { ...used, calls: [...used.calls] }, asked: [...asked], state: engine.state, view: engine.view }
   return JSON.parse(JSON.stringify(session)) as JsonObject
 }

@@ -27,7 +27,7 @@ const common = {
   logLevel: 'warning'
 }
 /** What finds files of its own by where it lies (workers, pages), and what a start does not need. */
-const APART = ['@fastify/helmet', '@fastify/swagger', '@fastify/swagger-ui', '@grpc/grpc-js', '@grpc/proto-loader', '@modelcontextprotocol/client', '@modelcontextprotocol/server', '@opentelemetry/*', 'pino', 'pino-pretty', 'protobufjs', 'ssh2', 'undici']
+const APART = ['@lydell/node-pty', '@fastify/helmet', '@fastify/swagger', '@fastify/swagger-ui', '@grpc/grpc-js', '@grpc/proto-loader', '@modelcontextprotocol/client', '@modelcontextprotocol/server', '@opentelemetry/*', 'pino', 'pino-pretty', 'protobufjs', 'ssh2', 'undici']
 const service = await build({
   ...common,
   external: APART,

@@ -7,6 +7,7 @@ import { addAbortSignal } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { parseEnv } from 'node:util'
 import type { Command } from 'commander'
+import { stringify } from 'yaml'
 import { ROLES } from '../access/caller.ts'
 import { type Extra, EXTRAS, hashToken, parseTokens } from '../access/token-table.ts'
 import { type JsonObject, objectOf, parseJson, textOf } from '../base/json.ts'
@@ -54,7 +55,6 @@ async function writeProfile (environment: Environment, name: string, profile: Pr
   const file = profilesFile(environment)
   if (file === undefined) throw usageError('there is no home to keep a profile in: set HOME or XDG_CONFIG_HOME')
   const { named } = readProfiles(environment)
-  const { stringify } = await import('yaml')
   const content = stringify({ profile: name, profiles: Object.fromEntries(new Map([...named, [name, profile]])) })
   await mkdir(dirname(file), { recursive: true, mode: 0o700 })
   const temporary = `${file}.${process.pid}`

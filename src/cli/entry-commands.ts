@@ -4,6 +4,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Command, Option } from 'commander'
+import { stringify } from 'yaml'
 import { type Json, type JsonObject, objectOf, parseJson, stringifyJson, textOf } from '../base/json.ts'
 import { pluralOf, withArticle } from '../base/text.ts'
 import type { ApiReply } from './api-client.ts'
@@ -104,7 +105,6 @@ async function inForm (value: Json, form: GetOptions['output']): Promise<string>
     if (typeof text === 'string') return text
   }
   if (form !== 'yaml') return stringifyJson(value, 2)
-  const { stringify } = await import('yaml')
   return stringify(value, { lineWidth: 0, aliasDuplicateObjects: false })
 }
 

@@ -1,6 +1,7 @@
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { basename, dirname, join, relative, sep } from 'node:path'
 import { type Command } from 'commander'
+import { stringify } from 'yaml'
 import { type Json, JsonError, type JsonObject, listOf, objectOf, parseJson } from '../base/json.ts'
 import { type ApiClient, ApiError, apiPath } from './api-client.ts'
 import { type Cli } from './context.ts'
@@ -108,7 +109,6 @@ export function addExportCommands (program: Command, cli: Cli): void {
     .action(async (ids: readonly string[], { output: file, label }: { readonly output?: string, readonly label?: string }, command: Command) => {
       const { api, output } = cli.open(command)
       const cases = (await Promise.all(ids.map(async id => await casesOf(api, id, label)))).flat()
-      const { stringify } = await import('yaml')
       const text = stringify(configuration(api, ids, label, cases), { lineWidth: 0 })
       if (file === undefined) return await output.text(text)
       await writeFile(file, text).catch((error: NodeJS.ErrnoException) => { throw usageError(`-o: ${file} cannot be written: ${error.code ?? error.message}`) })

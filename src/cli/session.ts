@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { stringify } from 'yaml'
 import { objectOf, parseJson, textOf } from '../base/json.ts'
 import type { Status } from '../session/model.ts'
 import { type ApiClient, apiPath, type ApiReply } from './api-client.ts'
@@ -32,7 +33,6 @@ export function addSessionCommands (program: Command, cli: Cli): void {
       const { api, output } = cli.open(command)
       const reply = await api.ask('get', '/api/sessions/{id}', { id })
       if (output.wantsJson) return await output.json(reply)
-      const { stringify } = await import('yaml')
       await output.text(stringify(reply))
     })
 
@@ -218,7 +218,6 @@ export function addApprovalCommands (program: Command, cli: Cli): void {
 
 async function printApproval (approval: object, output: Output): Promise<void> {
   if (output.wantsJson) return await output.json(approval)
-  const { stringify } = await import('yaml')
   await output.said(stringify(approval))
 }
 

@@ -57,8 +57,8 @@ describe('Somebody who has read nothing', { skip: noChromium }, () => {
   })
 
   /** A story, told with each of the cuts. @param tell `id` is a name that no other telling has */
-  function story (name: string, tell: (teller: Person, place: Place, id: string) => Promise<void>): void {
-    for (const [cut, words] of Object.entries(CUTS)) {
+  function story (name: string, tell: (teller: Person, place: Place, id: string) => Promise<void>, cuts: readonly string[] = Object.keys(CUTS)): void {
+    for (const [cut, words] of Object.entries(CUTS).filter(([each]) => cuts.includes(each))) {
       it(`${name}${words}`, async t => {
         const opened = await place()
         const page = await openConsole(t, browser, opened.origin, '/')
@@ -126,8 +126,12 @@ describe('Somebody who has read nothing', { skip: noChromium }, () => {
     await person.write(page.locator('.cm-content').first(), 'Half a thought')
     const both = page.getByText('Promise no date.').first()
     await person.send(page.getByRole('link', { name: 'Compare', exact: true }), page.getByLabel('Before'))
-    await person.choose(page.getByLabel('Before'), 'version 1')
-    await person.choose(page.getByLabel('After'), 'version 2')
+    // What is read again after a cut may put the first choice back.
+    for (let tries = 0; tries < 5 && !await both.isVisible(); tries++) {
+      await person.choose(page.getByLabel('Before'), 'version 1')
+      await person.choose(page.getByLabel('After'), 'version 2')
+      await both.waitFor({ timeout: 5000 }).catch(() => {})
+    }
     await both.waitFor()
     await page.getByText('Promise a date.').first().waitFor()
     await person.press(page.getByRole('link', { name: 'Text', exact: true }))
@@ -244,7 +248,7 @@ describe('Somebody who has read nothing', { skip: noChromium }, () => {
     await person.send(page.getByRole('button', { name: 'Undo 1 file' }), page.getByText('taken back').first())
     assert.equal(await opened.read('src/price.js'), before)
     assert.equal((await sessionsOf(opened, 'plans/default')).length, plans.length + 1)
-  })
+  }, ['none', 'request'])
 
   story('finds the failed session of yesterday', async (person, opened, id) => {
     const { page } = person

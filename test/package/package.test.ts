@@ -30,10 +30,10 @@ describe('the package', () => {
     assert.deepEqual([...tops].toSorted(), ['CONTRIBUTING.md', 'LICENSE', 'README.md', 'SECURITY.md', 'dist', 'docs', 'examples', 'jsonschema', 'npm-shrinkwrap.json', 'package.json', 'prompts.json'])
   })
 
-  it('stays within 420 files, 3.2 MB packed and 12 MB unpacked', () => {
-    assert.ok(packed.entryCount <= 420, `${packed.entryCount} files`)
-    assert.ok(packed.size <= 3_200_000, `${packed.size} bytes`)
-    assert.ok(packed.unpackedSize <= 12_000_000, `${packed.unpackedSize} bytes`)
+  it('stays within 520 files, 3.6 MB packed and 13 MB unpacked', () => {
+    assert.ok(packed.entryCount <= 520, `${packed.entryCount} files`)
+    assert.ok(packed.size <= 3_600_000, `${packed.size} bytes`)
+    assert.ok(packed.unpackedSize <= 13_000_000, `${packed.unpackedSize} bytes`)
   })
 
   it('installs the tree of the lock file, without a warning, in at most 130 MB', async t => {

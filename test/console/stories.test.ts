@@ -213,7 +213,7 @@ describe('Somebody who has read nothing', { skip: noChromium }, () => {
     await allow(person, page.getByRole('heading', { name: 'Nothing waits' }))
     await waitFor('the end', async () => (await opened.get(`/api/sessions/${id}`)).json['status'] as unknown === 'completed')
     assert.equal(await runs(opened), ran + 1)
-  }, ['none', 'request'])
+  }, ['none'])
 
   const sessionsOf = async ({ get }: Place, of: string): Promise<readonly JsonView[]> => (await get(`/api/sessions?limit=200&definition=${of}`)).json['sessions'] as unknown as readonly JsonView[]
 
@@ -231,7 +231,7 @@ describe('Somebody who has read nothing', { skip: noChromium }, () => {
     await page.getByText('The shop is tidy.').waitFor()
     assert.equal(await runs(opened), ran + 1)
     assert.equal((await sessionsOf(opened, 'skills/tidy')).length, sessions.length + 1)
-  }, ['none', 'request'])
+  }, ['none'])
 
   story('applies a plan, and takes it back', async (person, opened) => {
     const { page } = person
@@ -248,7 +248,7 @@ describe('Somebody who has read nothing', { skip: noChromium }, () => {
     await person.send(page.getByRole('button', { name: 'Undo 1 file' }), page.getByText('taken back').first())
     assert.equal(await opened.read('src/price.js'), before)
     assert.equal((await sessionsOf(opened, 'plans/default')).length, plans.length + 1)
-  }, ['none', 'request'])
+  }, ['none'])
 
   story('finds the failed session of yesterday', async (person, opened, id) => {
     const { page } = person

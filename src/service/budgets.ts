@@ -54,7 +54,7 @@ export class Budgets {
       for (const budget of budgets) {
         const amount = amountOf(budget, estimate, this.#prices.costOf(model, estimate))
         if (amount === undefined) throw priceUnknown(model, budget.name)
-        const key = `${budget.name}:${budget.period}:${periodOf(budget.period, now)}`
+        const key = `${budget.name}:${budget.unit}:${budget.period}:${periodOf(budget.period, now)}`
         held.push({ budget, key, amount })
         const { isFree, used } = await this.#reserve(key, call, amount, budget)
         if (isFree) continue

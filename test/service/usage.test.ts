@@ -147,6 +147,14 @@ describe('a budget', () => {
     assert.notEqual(await budgets.reserve(by('ide'), 'gpt-4o', 1, 1), undefined)
   })
 
+  it('in USD and in tokens holds each by itself', async () => {
+    const budgets = new Budgets([budget({ unit: 'usd', most: 1e9 }), budget({ most: 100 })], new Prices())
+    const call = await budgets.reserve(by('ide'), 'gpt-4o', 50, 10)
+    call?.settle({ inputTokens: 50, outputTokens: 10 }, 225_000)
+    assert.notEqual(await budgets.reserve(by('ide'), 'gpt-4o', 50, 10), undefined)
+    await assert.rejects(budgets.reserve(by('ide'), 'gpt-4o', 1, 1), { message: /^Budget "team" of 100 tokens a day is used up, with 120 used and held; / })
+  })
+
   it('that refuses gives back what other budgets hold for the call', async () => {
     const budgets = new Budgets([budget({ name: 'wide', most: 100 }), budget({ name: 'narrow', most: 1, prompts: ['q'] })], new Prices())
     await budgets.reserve(by('ide', 'q'), 'any', 20, 20)

@@ -53,7 +53,7 @@ const FINISH_REASONS: ReadonlyMap<string, string> = new Map([['tool_calls', 'too
 /** In UTF-16 units, of the texts of one attribute; and what a message or part takes besides, so that their number is bounded too. */
 const [MOST, EACH] = [32 * 1024, 32]
 
-/** What is left for an attribute. */
+/** Counts what the texts of one attribute may still take, so that no trace grows with what a caller sends. */
 class Space {
   #left = MOST
   isCut = false
@@ -100,7 +100,7 @@ class Space {
   }
 }
 
-/** As many of the last ones as there is space for, at least one. */
+/** The end of a dialogue says most of a call: older messages are left out first. */
 function latest<T> (messages: readonly JsonObject[], space: Space, read: (message: JsonObject) => T): T[] {
   const kept: T[] = []
   for (let index = messages.length - 1; index >= 0 && !space.isUsedUp; index--) kept.unshift(read(messages[index] as JsonObject))

@@ -116,7 +116,7 @@ export function wordsOf ({ input, setting }: Pick<Start, 'input' | 'setting'>): 
   return textIn(input, 'goal') || textIn(ownField(setting, 'skill'), 'prompt')
 }
 
-/** The last of them, if a log entry tells any. */
+/** Of several errors in one log entry the last counts: the others led to it. */
 export function problemIn (fact: Fact, notices: readonly Notice[]): Problem | undefined {
   const told = notices.findLast(({ type }) => type === 'error')?.data
   if (told !== undefined) return { code: textIn(told, 'code'), message: oneLine(textIn(told, 'message'), MAX_PROBLEM) ?? '' }

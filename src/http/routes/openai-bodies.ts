@@ -75,7 +75,6 @@ export function isForModel (body: RequestBytes): boolean {
     messageCount <= MAX_MESSAGES && NOT_PASSED_ON.every(name => body.lacks(name)) && !SET_BY_PROMPTS.some(name => body.has(name))
 }
 
-/** Whether it fits `EmbeddingsBody`. */
 export function namesModel (body: RequestBytes): boolean {
   return body.lacks('model') || typeof body.get('model') === 'string'
 }

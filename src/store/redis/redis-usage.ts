@@ -8,7 +8,7 @@ export interface SharedUsage {
   add (day: string, rows: ReadonlyMap<string, readonly number[]>, report: string): Promise<void>
   /** Numbers that are 0 may be missing. */
   read (day: string): Promise<ReadonlyMap<string, readonly number[]>>
-  /** Holds the estimate of a call for it, unless the budget's bound is reached by what was used and what other calls hold. @param lifetime of the budget, in ms */
+  /** Holds a call's estimate for it, unless what is used and held has reached the bound already. @param lifetime of the budget, in ms */
   reserve (budget: string, call: string, amount: number, most: number, lifetime: number): Promise<{ readonly isFree: boolean, readonly used: number }>
   /** What the call has used, in place of what it held; a second time does nothing. */
   settle (budget: string, call: string, amount: number): Promise<void>

@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { percentile } from './rounds.ts'
 
-/** What came of requests at a rate; times in ms, from when each was to be sent. */
+/** What came of requests at a rate; times in ms, from when each was to be sent, or was, where only the sender's timer was late. */
 export interface Outcome {
   readonly p50: number
   readonly p99: number
@@ -24,7 +24,10 @@ export interface PlannedRate {
   readonly seconds: number
 }
 
-interface Client { readonly socket: Socket, due: number, missing: number, status: string }
+interface Client { readonly socket: Socket, due: number, missing: number, status: string, end: string }
+
+/** Ends a reply that has no length. */
+const LAST_CHUNK = '0\r\n\r\n'
 
 /** How long answers are waited for after the last request was due, in ms. */
 const PATIENCE = 5000
@@ -39,33 +42,44 @@ export async function sendAtRate ({ origin, path, body, rate, connections, secon
   const clients: Client[] = []
   const begin = performance.now()
   let next = 0
+  let isBehind = false
 
   const dueAt = (index: number): number => index * 1000 / rate
   /** Sends what is due, as far as connections are free. */
   function sendDue (): void {
     const now = performance.now() - begin
-    while (next < total && dueAt(next) <= now) {
+    for (; next < total && dueAt(next) <= now; next++) {
       const client = idle.pop()
-      if (client === undefined) return
-      client.due = dueAt(next++)
+      if (client === undefined) {
+        isBehind = true
+        return
+      }
+      client.due = isBehind ? dueAt(next) : performance.now() - begin
       client.socket.write(request)
     }
+    isBehind = false
   }
   function receive (client: Client, piece: Buffer): void {
     if (client.missing === 0) {
       const head = piece.toString('latin1', 0, 1000)
       client.status = head.slice(9, 12)
-      client.missing = head.indexOf('\r\n\r\n') + 4 + Number(/content-length: (\d+)/i.exec(head)?.[1])
+      client.missing = head.indexOf('\r\n\r\n') + 4 + Number(/content-length: (\d+)/i.exec(head)?.[1] ?? Infinity)
     }
     client.missing -= piece.length
+    if (client.missing === Infinity) {
+      client.end = `${client.end}${piece.toString('latin1', Math.max(0, piece.length - LAST_CHUNK.length))}`.slice(-LAST_CHUNK.length)
+      if (client.end === LAST_CHUNK) client.missing = 0
+    }
     if (client.missing > 0) return
+    client.missing = 0
+    client.end = ''
     if (client.status === '200') times.push({ due: client.due, took: performance.now() - begin - client.due })
     idle.push(client)
     sendDue()
   }
   for (let count = 0; count < connections; count++) {
     const socket = connect(Number(port), hostname).setNoDelay()
-    const client: Client = { socket, due: 0, missing: 0, status: '' }
+    const client: Client = { socket, due: 0, missing: 0, status: '', end: '' }
     clients.push(client)
     socket.on('error', () => {})
     socket.on('data', piece => { receive(client, piece) })

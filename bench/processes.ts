@@ -16,22 +16,33 @@ const PATIENCE = 60_000
 /**
  * Starts a script or a program and waits until it says where it listens.
  * @param output the file that it writes to: reading a log is not what the load generator is there for
+ * @param core the only one that it may use, by taskset
+ * @param origin where a program listens that does not say so
  */
-export async function startServer (script: string, environment: Readonly<Record<string, string>>, output: string): Promise<ServerProcess> {
-  const [command, ...parts] = commandOf(script)
+export async function startServer (
+  script: string | readonly [string, ...string[]],
+  environment: Readonly<Record<string, string>>,
+  output: string,
+  core?: number,
+  origin?: string
+): Promise<ServerProcess> {
+  const words = typeof script === 'string' ? commandOf(script) : script
+  const [command, ...parts] = core === undefined ? words : ['taskset', '-c', String(core), ...words] as const
   const child: ChildProcess = spawn(command, parts, {
     env: { PATH: process.env['PATH'], NODE_ENV: 'production', ...environment },
     stdio: ['ignore', openSync(output, 'w'), 'inherit', 'ipc']
   })
   const end = performance.now() + PATIENCE
   while (performance.now() < end) {
-    const origin = /Server listening at (http:\/\/[\d.]+:\d+)/.exec(await readFile(output, 'utf8'))?.[1]
-    if (origin !== undefined) return { origin, pid: child.pid ?? 0, stop: () => child.kill('SIGKILL') }
-    if (child.exitCode !== null) throw new Error(`${script} ended with ${child.exitCode}`)
+    const listensAt = origin === undefined
+      ? /Server listening at (http:\/\/[\d.]+:\d+)/.exec(await readFile(output, 'utf8'))?.[1]
+      : await fetch(origin).then(() => origin, () => undefined)
+    if (listensAt !== undefined) return { origin: listensAt, pid: child.pid ?? 0, stop: () => child.kill('SIGKILL') }
+    if (child.exitCode !== null) throw new Error(`${words.join(' ')} ended with ${child.exitCode}`)
     await sleep(20)
   }
   child.kill('SIGKILL')
-  throw new Error(`${script} did not say where it listens within ${PATIENCE} ms`)
+  throw new Error(`${words.join(' ')} does not listen after ${PATIENCE} ms`)
 }
 
 /** Scripts run in Node; anything else is a program. */

@@ -6,8 +6,8 @@ import { type ServerProcess, startServer } from './processes.ts'
 /** Where the servers of a benchmark run. */
 export interface Stage {
   readonly folder: string
-  /** Starts a script or a program; the end of the stage is its end. */
-  start (script: string, environment: Readonly<Record<string, string>>): Promise<ServerProcess>
+  /** Starts a script or a program as `startServer` does; the end of the stage is its end. */
+  start (script: string | readonly [string, ...string[]], environment: Readonly<Record<string, string>>, core?: number, origin?: string): Promise<ServerProcess>
 }
 
 /** Sets a stage up for `play`, and clears it away. */
@@ -17,8 +17,8 @@ export async function onStage<T> (play: (stage: Stage) => Promise<T>): Promise<T
   try {
     return await play({
       folder,
-      async start (script, environment) {
-        const server = await startServer(script, environment, join(folder, `${servers.length}.log`))
+      async start (script, environment, core, origin) {
+        const server = await startServer(script, environment, join(folder, `${servers.length}.log`), core, origin)
         servers.push(server)
         return server
       }

@@ -109,6 +109,7 @@ export async function openService (config: Config, log: Log, options: {
 } = {}): Promise<Service> {
   const { store: given, kinds = KINDS, toolTypes = TOOL_TYPES, peers, owners, observer, logsSessions = true } = options
   const offered = await readOffered(config)
+  if (config.AUTH_ISSUER === '' && offered.identities?.length) log.warn({}, 'identities in OPERATOR_FILE let nobody in without AUTH_ISSUER')
   const seals = sessionSealsOf(config, offered)
   const executors = executorsOf(config, offered, log)
   const rates = await openRates(config, log)

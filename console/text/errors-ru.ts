@@ -6,6 +6,8 @@ const ERRORS: Readonly<Record<string, string>> = {
   // Access
   TOKEN_REQUIRED: 'Нужен токен.',
   TOKEN_UNKNOWN: 'Такого токена у сервиса нет.',
+  IDENTITY_UNLISTED: 'Вас узнали, но прав у вас здесь нет: их даёт администратор.',
+  IDENTITY_PROVIDER_AWAY: 'Служба входа не отвечает, и проверить вас нельзя. Попробуйте ещё раз.',
   ROLE_MISSING: 'Для этого токену нужна роль {needs}.',
   ENTRY_FORBIDDEN: 'Этому токену нельзя менять «{id}».',
   WRITE_NOT_LOCAL: 'Без токенов изменять можно только с самой машины сервиса.',

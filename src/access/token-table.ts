@@ -7,62 +7,54 @@ import { type Caller, type CallerLimits, impliedRoles, isRole, NamePatterns, typ
 /** In ms; a token that is removed from the file is refused within about that time. */
 const INTERVAL = 1000
 
-interface TokenFileOptions {
-  readonly path: string
-  readonly defaults: CallerLimits
-  readonly log: Log
-}
-
-/** A bad file keeps the last tokens, to lock nobody out. Read by time: watchers miss Kubernetes' links, mtimes quick changes. */
-export class TokenFile {
-  readonly #options: TokenFileOptions
+/** A bad file keeps what was read last, to lock nobody out. Read by time: watchers miss Kubernetes' links, mtimes quick changes. */
+export class FollowedFile<T> {
+  readonly #path: string
+  readonly #words: FollowedWords
+  readonly #parse: (text: string) => T
+  readonly #log: Log
   #timer: NodeJS.Timeout | undefined
   #isClosed = false
   #text: string
-  #holders: TokenHolders
+  #value: T
   #problem: string | undefined
 
   /** @throws Error when the file cannot be used; its message gives the reason and quotes no hash */
-  static async open (options: TokenFileOptions): Promise<TokenFile> {
-    const text = await readFile(options.path, 'utf8')
-    return new TokenFile(options, text, parse(text, options.defaults))
+  static async open<T> (path: string, words: FollowedWords, parse: (text: string) => T, log: Log): Promise<FollowedFile<T>> {
+    const text = await readFile(path, 'utf8')
+    return new FollowedFile(path, words, parse, log, text)
   }
 
-  private constructor (options: TokenFileOptions, text: string, holders: TokenHolders) {
-    this.#options = options
+  private constructor (path: string, words: FollowedWords, parse: (text: string) => T, log: Log, text: string) {
+    this.#path = path
+    this.#words = words
+    this.#parse = parse
+    this.#log = log
     this.#text = text
-    this.#holders = holders
+    this.#value = parse(text)
     this.#schedule()
   }
 
-  find (token: string): Caller | undefined {
-    return this.#holders.findCaller(token)
-  }
-
-  named (name: string): Caller | undefined {
-    return this.#holders.callerNamed(name)
-  }
-
-  names (): readonly string[] {
-    return this.#holders.names()
+  get value (): T {
+    return this.#value
   }
 
   async refresh (): Promise<void> {
-    const { path, defaults, log } = this.#options
+    const { variable, what } = this.#words
     try {
-      const text = await readFile(path, 'utf8')
+      const text = await readFile(this.#path, 'utf8')
       if (text !== this.#text) {
-        this.#holders = parse(text, defaults)
+        this.#value = this.#parse(text)
         this.#text = text
-        log.info({}, 'API_TOKENS_FILE has changed: its tokens are in force')
+        this.#log.info({}, `${variable} has changed: its ${what} are in force`)
       } else if (this.#problem !== undefined) {
-        log.info({}, 'API_TOKENS_FILE is as it was before')
+        this.#log.info({}, `${variable} is as it was before`)
       }
       this.#problem = undefined
     } catch (error) {
       const { message } = error as Error
       if (message !== this.#problem) {
-        log.error({ reason: message }, 'API_TOKENS_FILE cannot be used: the tokens of before stay in force, and those that it should revoke')
+        this.#log.error({ reason: message }, `${variable} cannot be used: the ${what} of before stay in force, and those that it should revoke`)
       }
       this.#problem = message
     }
@@ -79,8 +71,14 @@ export class TokenFile {
   }
 }
 
+interface FollowedWords {
+  readonly variable: string
+  /** In the plural. */
+  readonly what: string
+}
+
 /** An empty file is refused: it is more likely half written than meant to lock everybody out. */
-function parse (text: string, defaults: CallerLimits): TokenHolders {
+export function parseTokenFile (text: string, defaults: CallerLimits): TokenHolders {
   if (text.trim() === '') throw new Error('expected at least one token, and the file is empty')
   return parseTokens(text, defaults)
 }
@@ -93,7 +91,19 @@ export interface TokenHolders {
 }
 
 /** For sessions, which keep only the name of their owner, and run on when no request brings a token. */
-export type Owners = Pick<TokenHolders, 'callerNamed' | 'names'>
+export interface Owners extends Pick<TokenHolders, 'callerNamed' | 'names'> {
+  /** Asks the store once more, for an owner whom perhaps another process has met. */
+  seek? (name: string): Promise<Caller | undefined>
+  /** Called before the first session runs. */
+  attach? (store: OwnerStore): Promise<void>
+}
+
+/** Where sessions are kept: what is known of owners who have no line in a file. */
+export interface OwnerStore {
+  /** `undefined` forgets the owner. */
+  keepOwner (name: string, text: string | undefined): Promise<void>
+  keptOwners (): Promise<ReadonlyMap<string, string>>
+}
 
 export type Extra = 'prompts' | 'environs' | 'runs' | 'targets' | 'labels' | 'serve' | 'requests' | 'tokens'
 
@@ -137,9 +147,21 @@ function parseLine (line: string, number: number, defaults: CallerLimits): { dig
   const fail = (reason: string): never => { throw new Error(`entry ${number}${isShown ? ` ("${name}")` : ''}: ${reason}`) }
   if (TOKEN.test(name)) fail('this is a token, which is for its caller; the line that npx ai-prompt-shell token prints below it is meant')
   if (!isName(name)) fail('expected a name of letters, digits, ".", "_" and "-" before the first ":"')
-  const roles = roleNames.split('+')
-  if (!roles.every(isRole)) fail(`expected roles out of ${ROLES.join(', ')}, joined by "+"`)
+  const { given, ...rights } = parseRights(roleNames, extras, defaults, fail)
   if (!/^[0-9a-f]{64}$/i.test(digest)) fail('expected the SHA-256 of the token in 64 hex digits; npx ai-prompt-shell token makes one')
+  return { digest: digest.toLowerCase(), caller: { name, facts: { name, roles: given }, ...rights } }
+}
+
+/** What a caller may do, whoever it is. */
+export interface Rights extends Omit<Caller, 'name' | 'facts'> {
+  /** As they are written, sorted. */
+  readonly given: Role[]
+}
+
+/** @param extras such as `prompts=team.*` */
+export function parseRights (roleNames: string, extras: readonly string[], defaults: CallerLimits, fail: (reason: string) => never): Rights {
+  const roles = roleNames.split('+')
+  if (!roles.every(isRole)) return fail(`expected roles out of ${ROLES.join(', ')}, joined by "+"`)
   const given = parseExtras(extras, fail)
   const patterns = (extra: 'prompts' | 'environs' | 'runs' | 'targets') => {
     try {
@@ -153,10 +175,9 @@ function parseLine (line: string, number: number, defaults: CallerLimits): { dig
     return given[extra] === undefined ? defaults[extra] : Number(given[extra])
   }
   const label = (text: string) => isLabel(text) ? text : fail(`labels=: "${text}" is no name of a label`)
-  const caller = {
-    name,
-    roles: impliedRoles(roles as Role[]),
-    facts: { name, roles: [...new Set(roles)].sort() },
+  return {
+    given: [...new Set(roles)].sort(),
+    roles: impliedRoles(roles),
     prompts: patterns('prompts'),
     environs: patterns('environs'),
     runs: patterns('runs'),
@@ -165,7 +186,6 @@ function parseLine (line: string, number: number, defaults: CallerLimits): { dig
     serve: given.serve === undefined || isLabel(given.serve) || given.serve === LATEST ? given.serve : fail(`serve=: "${given.serve}" is no name of a label`),
     limits: { requests: count('requests'), tokens: count('tokens') }
   }
-  return { digest: digest.toLowerCase(), caller }
 }
 
 function isName (text: string): boolean {
@@ -176,7 +196,7 @@ function parseExtras (extras: readonly string[], fail: (reason: string) => never
   const given: Partial<Record<Extra, string>> = {}
   for (const extra of extras) {
     const [, key = '', value = ''] = /^([a-z]+)=(.+)$/.exec(extra) ?? []
-    if (!EXTRAS.some(each => each === key)) fail(`expected ${EXTRAS.map(each => `${each}=`).join(', ')} after the hash`)
+    if (!EXTRAS.some(each => each === key)) fail(`expected ${EXTRAS.map(each => `${each}=`).join(', ')}, got another word`)
     if (Object.hasOwn(given, key)) fail(`${key}= is there twice`)
     given[key as Extra] = value
   }

@@ -123,12 +123,20 @@ function notUsable<const Code extends string> (kind: string, code: Code) {
 /** In characters. */
 const MAX_SHOWN_HOST = 100
 const CHALLENGE = 'Bearer realm="ai-prompt-shell"'
+/** @param metadata where an MCP client learns who gives tokens: https://www.rfc-editor.org/rfc/rfc9728#section-5.1 */
+const challenge = (metadata: string | undefined): string => metadata === undefined ? CHALLENGE : `${CHALLENGE}, resource_metadata="${metadata}"`
 export const tokenRequired = define('TOKEN_REQUIRED', 401,
-  () => 'This call needs a token: authorization: Bearer ...',
-  undefined, () => ({ 'www-authenticate': CHALLENGE }))
+  (_metadata?: string) => 'This call needs a token: authorization: Bearer ...',
+  undefined, (metadata?: string) => ({ 'www-authenticate': challenge(metadata) }))
 export const tokenUnknown = define('TOKEN_UNKNOWN', 401,
-  () => 'The token is none that this service knows',
-  undefined, () => ({ 'www-authenticate': `${CHALLENGE}, error="invalid_token"` }))
+  (_metadata?: string, reason?: string) => `The token is none that this service knows${reason === undefined ? '' : `: ${reason}`}`,
+  undefined, (metadata?: string, _reason?: string) => ({ 'www-authenticate': `${challenge(metadata)}, error="invalid_token"` }))
+export const identityUnlisted = define('IDENTITY_UNLISTED', 403,
+  (name: string, claims: readonly string[]) => `"${name}" may do nothing here: the operator's file has no row for what the token says of ${claims.join(', ')}`,
+  (name, claims) => ({ token: name, claims }))
+export const identityProviderAway = define('IDENTITY_PROVIDER_AWAY', 503,
+  (issuer: string) => `The token cannot be checked: ${issuer} does not tell its keys now; try again`,
+  undefined, () => ({ 'retry-after': '5' }))
 export const roleMissing = define('ROLE_MISSING', 403,
   (name: string, role: string, given: readonly string[]) => `Token "${name}" may ${given.join(', ')}; this call needs the role ${role}`,
   (name, role, given) => ({ token: name, needs: role, roles: given }),

@@ -43,7 +43,7 @@ export async function openFolderService (folder: string, trusts: boolean, warn: 
 async function openApp (configure: () => Config, log: Log, signal: AbortSignal): Promise<LocalService> {
   const app = await opened(async () => {
     // The check against a server as root is off: this process belongs to its user.
-    const config = { ...configure(), ALLOW_ROOT: true, API_TOKENS: '', API_TOKENS_FILE: '', CONSOLE: 'off', MCP_SERVER: 'off' } as const
+    const config = { ...configure(), ALLOW_ROOT: true, API_TOKENS: '', API_TOKENS_FILE: '', AUTH_ISSUER: '', CONSOLE: 'off', MCP_SERVER: 'off' } as const
     return await createApp(config, serverLog(log), { isLocal: true })
   })
 

@@ -33,12 +33,32 @@ function checkAccess (config: Config): void {
   const { HOST, AUTH, API_TOKENS: tokens, API_TOKENS_FILE: file } = config
   if (tokens !== '' && file !== '') throw new ConfigError('API_TOKENS and API_TOKENS_FILE: expected one of them, got both')
   if (AUTH === 'off' && asksForTokens(config)) {
-    throw new ConfigError(`AUTH=off and ${file === '' ? 'API_TOKENS' : 'API_TOKENS_FILE'}: expected one of them, got both`)
+    throw new ConfigError(`AUTH=off and ${file !== '' ? 'API_TOKENS_FILE' : tokens !== '' ? 'API_TOKENS' : 'AUTH_ISSUER'}: expected one of them, got both`)
   }
+  checkIdentities(config)
   if (asksForTokens(config) || AUTH === 'off' || isLoopback(HOST)) return
   throw new ConfigError(
     `HOST: without API_TOKENS expected a loopback address such as 127.0.0.1, got "${HOST}"; set API_TOKENS or API_TOKENS_FILE (npx ai-prompt-shell token makes a token), or AUTH=off to let in everyone who can reach it`
   )
+}
+
+function checkIdentities ({ AUTH_ISSUER: issuer, AUTH_AUDIENCE: audience, AUTH_CLIENT_ID: client, OPERATOR_FILE: file }: Config): void {
+  if (issuer === '') {
+    if (audience + client === '') return
+    throw new ConfigError('AUTH_ISSUER: expected the address of an OpenID provider beside AUTH_AUDIENCE and AUTH_CLIENT_ID, got none')
+  }
+  if (!isSafeAddress(issuer) || /[?#\s]/.test(issuer) || issuer.length > 256) {
+    throw new ConfigError(`AUTH_ISSUER: expected an https address (http for a loopback one) without ? and #, got "${issuer}"`)
+  }
+  if (listIn(audience).length === 0) throw new ConfigError('AUTH_AUDIENCE: expected an audience, else a token for any other service would do; got none')
+  if (file === '') throw new ConfigError('OPERATOR_FILE: expected a file with identities, which say what a JWT of AUTH_ISSUER gives, got none')
+}
+
+/** Whoever can change what is read there decides who gets in. */
+export function isSafeAddress (address: string): boolean {
+  if (!URL.canParse(address)) return false
+  const { protocol, hostname } = new URL(address)
+  return protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname.replace(/^\[|\]$/g, '')))
 }
 
 function checkLabels ({ DEFAULT_LABEL: label, PROTECTED_LABELS: text }: Config): void {
@@ -59,8 +79,8 @@ export function mediaTokensIn (text: string): ReadonlyMap<string, number> {
   }))
 }
 
-export function asksForTokens ({ API_TOKENS: tokens, API_TOKENS_FILE: file }: Pick<Config, 'API_TOKENS' | 'API_TOKENS_FILE'>): boolean {
-  return tokens !== '' || file !== ''
+export function asksForTokens (config: Pick<Config, 'API_TOKENS' | 'API_TOKENS_FILE' | 'AUTH_ISSUER'>): boolean {
+  return config.API_TOKENS !== '' || config.API_TOKENS_FILE !== '' || config.AUTH_ISSUER !== ''
 }
 
 export function isLoopback (host: string): boolean {

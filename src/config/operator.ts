@@ -10,6 +10,18 @@ export interface OperatorFile {
   readonly rules: readonly OperatorRule[]
   /** @default none */
   readonly budgets?: readonly Budget[]
+  /** @default none */
+  readonly identities?: readonly IdentityRow[]
+}
+
+/** What a claim of a provider's JWT gives its holder. */
+export interface IdentityRow {
+  /** Such as `groups`, `sub`, or `realm_access.roles`. */
+  readonly claim: string
+  /** The claim is it, or a list with it. */
+  readonly value: string
+  /** As in a line of `API_TOKENS`, without name and hash: `read+render:prompts=team.*`. */
+  readonly gives: string
 }
 
 /** A bound on what some calls of models use in a day or a month, in UTC. */
@@ -105,6 +117,7 @@ interface OperatorDocument {
   readonly targets?: Readonly<Record<string, LocalTargetEntry | SshEntry>>
   readonly policy?: ReadonlyArray<OperatorRule & { readonly on: 'exec' }>
   readonly budgets?: Readonly<Record<string, BudgetEntry>>
+  readonly identities?: readonly IdentityRow[]
 }
 
 interface BudgetEntry extends Partial<Record<Budget['period'], Partial<Record<Budget['unit'], number>>>> {
@@ -177,7 +190,7 @@ export function parseOperator (text: string, base: string): OperatorFile {
     return { effect, command, ...(names === undefined ? {} : { targets: names }) }
   })
   const budgets = Object.entries(document?.budgets ?? {}).flatMap(([name, entry]) => budgetsOf(name, entry))
-  return { workspaces, targets, rules, budgets }
+  return { workspaces, targets, rules, budgets, identities: document?.identities ?? [] }
 }
 
 function budgetsOf (name: string, { tokens, prompts, ...periods }: BudgetEntry): Budget[] {

@@ -105,8 +105,12 @@ function parseMemoryFile (text: string, layer: MemoryLayer): JsonObject {
   return content
 }
 
+/** In bytes: no file system takes more than 255. A token's name has at most 192. */
+const MAX_FOLDER = 200
+
 function userFolder ({ state, owner }: MemoryPlace): string {
-  return join(state, 'papa-yu', owner === '' ? '_' : encodeURIComponent(owner).replaceAll('.', '%2E'))
+  const name = encodeURIComponent(owner).replaceAll('.', '%2E')
+  return join(state, 'papa-yu', name === '' ? '_' : name.length > MAX_FOLDER ? sha256(owner) : name)
 }
 
 /** @returns undefined when the folder is missing, and `makes` is false */

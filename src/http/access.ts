@@ -1,13 +1,15 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { isIPv4, isIPv6 } from 'node:net'
+import { dirname, resolve } from 'node:path'
 import type { FastifyContextConfig, FastifyRequest } from 'fastify'
-import { ANYONE, type Caller, isUnlimited, NOBODY, type Role, ROLES, withoutRoles } from '../access/caller.ts'
+import { ANYONE, type Caller, type CallerLimits, isUnlimited, NOBODY, type Role, ROLES, withoutRoles } from '../access/caller.ts'
 import { visibleGeneration } from '../access/views.ts'
-import { parseTokens, TokenFile, type TokenHolders } from '../access/token-table.ts'
+import type { Identities } from '../access/identities.ts'
+import { FollowedFile, type Owners, parseTokenFile, parseTokens, type TokenHolders } from '../access/token-table.ts'
 import { hostNotAllowed, originForeign, roleMissing, tokenRequired, tokenUnknown, writeNotLocal } from '../base/errors.ts'
 import type { Log } from '../runtime/telemetry.ts'
 import { Type } from '../schema/builder.ts'
-import { type Config, ConfigError } from '../config/config.ts'
+import { asksForTokens, type Config, ConfigError } from '../config/config.ts'
 import { listIn } from '../base/text.ts'
 import type { App } from './app.ts'
 import { oneOf } from './schemas.ts'
@@ -104,8 +106,20 @@ const GUARDED: ReadonlySet<Role> = new Set<Role>(['write', 'run', 'approve', 'ad
 
 /** With `tokens` every caller needs a token; with `open` everyone who can reach the service is let in. */
 export type Access =
-  | { readonly mode: 'tokens', /** Stops following the token file. */ readonly close?: () => void } & TokenHolders
+  | { readonly mode: 'tokens', readonly identities?: SignIn | undefined, /** Stops following files and keys. */ close? (): void } & TokenHolders & Owners
   | { readonly mode: 'open' } & OpenAccess
+
+/** What clients are told of the provider whose JWTs are let in: https://www.rfc-editor.org/rfc/rfc9728 */
+export interface SignIn {
+  readonly holders: Identities
+  readonly issuer: string
+  /** The audience that is an address, if one is. */
+  readonly resource: string | undefined
+  /** Where MCP clients read of it. */
+  readonly metadata: string | undefined
+  readonly client: string
+  readonly scopes: readonly string[]
+}
 
 /** Without tokens only: stops pages whose domain name points here (DNS rebinding); they have no token. @throws HOST_NOT_ALLOWED */
 export function guardHosts (app: App, access: Access): void {
@@ -120,14 +134,46 @@ export function guardHosts (app: App, access: Access): void {
   })
 }
 
+/** Three parts between dots: https://www.rfc-editor.org/rfc/rfc7515#section-3.1 */
+const JWT = /^[\w-]+\.[\w-]+\.[\w-]*$/
+
+/** Before the guards, which cannot wait: the signature of a JWT that is none of the tokens is checked. */
+export function checkIdentities (app: App, access: Access): void {
+  app.decorateRequest('identity')
+  if (access.mode !== 'tokens' || access.identities === undefined) return
+  const { identities: { holders }, findCaller } = access
+  app.addHook('onRequest', (request, _reply, done) => {
+    const token = tokenOf(request)
+    if (token === undefined || !JWT.test(token) || findCaller(token) !== undefined) return done()
+    holders.verify(token).then(identity => {
+      request.identity = identity
+      done()
+    }, done)
+  })
+}
+
 /** Before anything else is said of its path. @throws TOKEN_REQUIRED, TOKEN_UNKNOWN */
 export function guardUpgrades (app: App, access: Access): void {
   if (access.mode !== 'tokens') return
   app.addHook('onRequest', (request, _reply, done) => {
-    const token = request.ws === true ? tokenOf(request) : undefined
-    if (request.ws !== true || (token !== undefined && access.findCaller(token) !== undefined)) done()
-    else done(token === undefined ? tokenRequired() : tokenUnknown())
+    try {
+      if (request.ws === true) holderOf(request, access)
+      done()
+    } catch (error) {
+      done(error as Error)
+    }
   })
+}
+
+type TokenAccess = Extract<Access, { mode: 'tokens' }>
+
+/** @throws TOKEN_REQUIRED, TOKEN_UNKNOWN, IDENTITY_UNLISTED, IDENTITY_PROVIDER_AWAY */
+function holderOf (request: FastifyRequest, { findCaller, identities }: TokenAccess): Caller {
+  const token = tokenOf(request)
+  if (token === undefined) throw tokenRequired(identities?.metadata)
+  const caller = request.identity?.() ?? findCaller(token)
+  if (caller === undefined) throw tokenUnknown(identities?.metadata)
+  return caller
 }
 
 /**
@@ -140,12 +186,12 @@ export function guardUpgrades (app: App, access: Access): void {
 export function guardAccess (app: App, access: Access): void {
   app.decorateRequest('caller')
   app.decorateRequest('callerNow', function (this: FastifyRequest) {
-    return access.mode === 'tokens' ? callerWith(this, this.routeOptions.config, access.findCaller) : requireCaller(this, access)
+    return access.mode === 'tokens' ? callerWith(this, this.routeOptions.config, access) : requireCaller(this, access)
   })
   app.addHook('onRequest', (request, reply, done) => {
     const config: Pick<FastifyContextConfig, 'role' | 'orRoles'> = request.is404 ? {} : request.routeOptions.config
     try {
-      request.caller = access.mode === 'tokens' ? callerWith(request, config, access.findCaller) : anyone(request, config.role, access)
+      request.caller = access.mode === 'tokens' ? callerWith(request, config, access) : anyone(request, config.role, access)
       if (config.role !== undefined && isUnlimited(request.caller)) reply.header('x-registry-revision', request.generation.revision)
       request.generation = visibleGeneration(request.generation, request.caller)
       done()
@@ -155,14 +201,16 @@ export function guardAccess (app: App, access: Access): void {
   })
 }
 
-function callerWith (
-  request: FastifyRequest, { role, orRoles = [] }: Pick<FastifyContextConfig, 'role' | 'orRoles'>, findCaller: TokenHolders['findCaller']
-): Caller {
-  const token = tokenOf(request)
-  const caller = token === undefined ? undefined : findCaller(token)
-  if (role === undefined) return caller ?? NOBODY
-  if (token === undefined) throw tokenRequired()
-  if (caller === undefined) throw tokenUnknown()
+function callerWith (request: FastifyRequest, { role, orRoles = [] }: Pick<FastifyContextConfig, 'role' | 'orRoles'>, access: TokenAccess): Caller {
+  if (role === undefined) {
+    if (tokenOf(request) === undefined) return NOBODY
+    try {
+      return holderOf(request, access)
+    } catch {
+      return NOBODY
+    }
+  }
+  const caller = holderOf(request, access)
   if (![role, ...orRoles].some(each => caller.roles.has(each))) throw roleMissing(caller.name, role, [...caller.roles])
   return caller
 }
@@ -172,11 +220,9 @@ function tokenOf ({ headers, ws }: FastifyRequest): string | undefined {
 }
 
 /** Whatever its roles; without tokens, a caller on another machine loses those that change something. @throws TOKEN_REQUIRED, TOKEN_UNKNOWN */
-function requireCaller ({ caller, headers, socket }: FastifyRequest, access: Access): Caller {
-  if (access.mode === 'tokens') {
-    if (caller === NOBODY) throw headers.authorization === undefined ? tokenRequired() : tokenUnknown()
-    return caller
-  }
+function requireCaller (request: FastifyRequest, access: Access): Caller {
+  if (access.mode === 'tokens') return holderOf(request, access)
+  const { caller, headers, socket } = request
   try {
     checkLocalWrite(socket.remoteAddress, headers)
     return caller
@@ -194,24 +240,87 @@ function anyone ({ headers, method, socket }: FastifyRequest, role: Role | undef
 
 /** @throws ConfigError that names the wrong variable, and shows no hash of a token */
 export async function accessFrom (config: Config, log: Log): Promise<Access> {
-  const { API_TOKENS: tokens, API_TOKENS_FILE: path } = config
+  if (!asksForTokens(config)) return { mode: 'open', hosts: hostNames(allowedHosts(config)), origins: new Set(corsOrigins(config)) }
   const defaults = { requests: config.RATE_LIMIT_REQUESTS || undefined, tokens: config.RATE_LIMIT_TOKENS || undefined }
-  try {
-    if (tokens !== '') return { mode: 'tokens', ...parseTokens(tokens, defaults) }
-    if (path !== '') return openFile(await TokenFile.open({ path, defaults, log }))
-  } catch (error) {
-    throw new ConfigError(`${tokens === '' ? 'API_TOKENS_FILE' : 'API_TOKENS'}: ${(error as Error).message}`)
+  const { API_TOKENS: tokens, API_TOKENS_FILE: path } = config
+  const file = path === ''
+    ? undefined
+    : await told('API_TOKENS_FILE', () => FollowedFile.open(path, { variable: 'API_TOKENS_FILE', what: 'tokens' }, text => parseTokenFile(text, defaults), log))
+  const fixed = await told('API_TOKENS', () => parseTokens(tokens, defaults))
+  const holders = (): TokenHolders => file?.value ?? fixed
+  const byToken: TokenHolders = {
+    findCaller: token => holders().findCaller(token),
+    callerNamed: name => holders().callerNamed(name),
+    names: () => holders().names()
   }
-  return { mode: 'open', hosts: hostNames(allowedHosts(config)), origins: new Set(corsOrigins(config)) }
-}
-
-function openFile (file: TokenFile): Access {
+  if (config.AUTH_ISSUER === '') return { mode: 'tokens', ...byToken, close: () => { file?.close() } }
+  const { identities, close } = await openIdentities(config, defaults, log)
   return {
     mode: 'tokens',
-    findCaller: token => file.find(token),
-    callerNamed: name => file.named(name),
-    names: () => file.names(),
-    close: () => { file.close() }
+    findCaller: byToken.findCaller,
+    callerNamed: name => byToken.callerNamed(name) ?? identities.holders.callerNamed(name),
+    names: () => [...byToken.names(), ...identities.holders.names()],
+    seek: name => identities.holders.seek(name),
+    attach: store => identities.holders.attach(store),
+    identities,
+    close () {
+      file?.close()
+      close()
+    }
+  }
+}
+
+/** @throws ConfigError for any other error */
+async function told<T> (variable: string, work: () => T | Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    throw new ConfigError(`${variable}: ${(error as Error).message}`)
+  }
+}
+
+/** Loads what it needs only here: most services know tokens alone. @throws ConfigError */
+async function openIdentities (config: Config, defaults: CallerLimits, log: Log): Promise<{ readonly identities: SignIn, close (): void }> {
+  const { AUTH_ISSUER: issuer, AUTH_AUDIENCE: audience, AUTH_CLIENT_ID: client, AUTH_SCOPE: scope, AUTH_GRACE_MS: grace, OPERATOR_FILE: path } = config
+  const [{ Identities, parseIdentities }, { parseOperator }] = await Promise.all([import('../access/identities.ts'), import('../config/operator.ts')])
+  const parse = (text: string) => parseIdentities(parseOperator(text, dirname(resolve(path))).identities ?? [], defaults)
+  const words = { variable: 'OPERATOR_FILE', what: 'identities (and nothing else of it before a restart)' }
+  const file = await told('OPERATOR_FILE', () => FollowedFile.open(path, words, parse, log))
+  const audiences = listIn(audience)
+  const resource = audiences.find(each => URL.canParse(each) && /^https?:$/.test(new URL(each).protocol))
+  const metadata = resource === undefined ? undefined : `${new URL(resource).origin}${metadataPath(resource)}`
+  const holders = new Identities({ issuer, audiences, grace, rows: () => file.value, metadata, log })
+  const close = (): void => {
+    file.close()
+    holders.close()
+  }
+  return { identities: { holders, issuer, resource, metadata, client, scopes: scope.split(' ') }, close }
+}
+
+const METADATA = '/.well-known/oauth-protected-resource'
+
+/** The path of the resource comes behind it: https://www.rfc-editor.org/rfc/rfc9728#section-3.1 */
+function metadataPath (resource: string): string {
+  return `${METADATA}${new URL(resource).pathname.replace(/\/$/, '')}`
+}
+
+/** What OpenID Connect itself defines says nothing of what may be done here. */
+const OWN_SCOPES = ['openid', 'profile', 'email', 'offline_access']
+
+/** For MCP clients: whose tokens are taken here. The service is no authorization server. */
+export function resourceRoutes (app: App, access: Access): void {
+  if (access.mode !== 'tokens' || access.identities?.resource === undefined) return
+  const { resource, issuer, scopes } = access.identities
+  const own = scopes.filter(each => !OWN_SCOPES.includes(each))
+  const metadata = {
+    resource,
+    authorization_servers: [issuer],
+    bearer_methods_supported: ['header'],
+    resource_name: 'ai-prompt-shell',
+    ...own.length === 0 ? {} : { scopes_supported: own }
+  }
+  for (const url of new Set([METADATA, metadataPath(resource)])) {
+    app.get(url, { schema: { hide: true } }, (_request, reply) => reply.header('cache-control', 'max-age=300').send(metadata))
   }
 }
 
@@ -233,7 +342,7 @@ function allowedHosts ({ ALLOWED_HOSTS: text }: Config): readonly string[] {
 const patterns = (description: string) => Type.Optional(Type.Array(Type.String(), { description: `${description}; left out: all` }))
 
 const CallerReply = Type.Object({
-  name: Type.String({ description: 'Of the token; empty where none is asked for' }),
+  name: Type.String({ description: 'Of the token; of a JWT its issuer and its subject; empty where none is asked for' }),
   roles: Type.Array(oneOf([...ROLES] as [typeof ROLES[number], ...Array<typeof ROLES[number]>]), { description: 'With all that they imply' }),
   prompts: patterns('Prompts that exist for the caller, as names and patterns'),
   environs: patterns('Shared variables that do'),
@@ -247,7 +356,7 @@ const CallerReply = Type.Object({
 
 export function callerRoutes (app: App, access: Access, defaultLabel: string | undefined): void {
   app.get('/api/caller', {
-    config: { fails: ['TOKEN_REQUIRED', 'TOKEN_UNKNOWN'] },
+    config: { fails: ['TOKEN_REQUIRED', 'TOKEN_UNKNOWN', 'IDENTITY_UNLISTED', 'IDENTITY_PROVIDER_AWAY'] },
     schema: { tags: ['Status'], operationId: 'getCaller', summary: 'Who asks, and what may be done', description: 'For every role.', response: { 200: CallerReply } }
   }, request => ({ ...describe(requireCaller(request, access)), mode: access.mode, defaultLabel: defaultLabel || undefined }))
 }

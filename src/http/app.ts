@@ -42,6 +42,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Set by the access hook, before other hooks run. */
     caller: Caller
+    /** The holder of a JWT as of now; `undefined` for all other tokens. @throws TOKEN_UNKNOWN, IDENTITY_UNLISTED, IDENTITY_PROVIDER_AWAY */
+    identity: (() => Caller) | undefined
     /** For long connections: the token may have been changed or revoked meanwhile. @throws TOKEN_UNKNOWN, ROLE_MISSING */
     callerNow (): Caller
     /** The entries as they were when the request arrived, without those hidden from its caller; used for the whole request. */

@@ -25,6 +25,8 @@ const EXAMPLES: ReadonlyMap<string, errors.ServiceError> = new Map([
   errors.toolArgumentsInvalid('owners.find', [{ path: 'arguments.file', message: 'must be a string, not 7' }]),
   errors.tokenRequired(),
   errors.tokenUnknown(),
+  errors.identityUnlisted('https://id.example.com#ann', ['groups', 'email']),
+  errors.identityProviderAway('https://id.example.com'),
   errors.roleMissing('ide', 'admin', ['read', 'render']),
   errors.hostNotAllowed('prompts.example.com'),
   errors.entryForbidden('ide', 'templates', 'trial.hello'),
@@ -348,7 +350,9 @@ const OF_EVERY_ROUTE: readonly ErrorCode[] = [
 ]
 
 /** Access, limits, overload, and a store that was never read. */
-const OF_ROLES: readonly ErrorCode[] = ['TOKEN_REQUIRED', 'TOKEN_UNKNOWN', 'ROLE_MISSING', 'RATE_LIMITED', 'OVERLOADED', 'STORE_UNAVAILABLE']
+const OF_ROLES: readonly ErrorCode[] = [
+  'TOKEN_REQUIRED', 'TOKEN_UNKNOWN', 'IDENTITY_UNLISTED', 'IDENTITY_PROVIDER_AWAY', 'ROLE_MISSING', 'RATE_LIMITED', 'OVERLOADED', 'STORE_UNAVAILABLE'
+]
 
 function codesOf ({ method, schema, config }: DescribedRoute): readonly ErrorCode[] {
   return [

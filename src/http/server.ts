@@ -3,7 +3,7 @@ import { getHeapStatistics } from 'node:v8'
 import fastify, { type FastifyBaseLogger, LogController, type FastifyReply, type FastifyRequest } from 'fastify'
 import { MAX_ID_LENGTH } from '../base/errors.ts'
 import type { Registry } from '../registry/registry.ts'
-import { type Access, allowOrigins, callerRoutes, guardAccess, guardHosts, guardUpgrades } from './access.ts'
+import { type Access, allowOrigins, callerRoutes, checkIdentities, guardAccess, guardHosts, guardUpgrades, resourceRoutes } from './access.ts'
 import type { Service } from '../service.ts'
 import type { Observer } from '../observe/activity.ts'
 import type { App, SchemaTypes } from './app.ts'
@@ -105,6 +105,7 @@ export async function createServer ({ service, kindRoutes, ...options }: {
   readJsonBodies(app)
   closeRequests(app)
   await allowOrigins(app, options.corsOrigins)
+  checkIdentities(app, options.access)
   guardUpgrades(app, options.access)
   refuseUnknownRoutes(app)
   guardAccess(app, options.access)
@@ -146,7 +147,8 @@ export async function createServer ({ service, kindRoutes, ...options }: {
     usageRoutes(api, service.usage)
     memoryRoutes(api, service.memories)
     statusRoutes(api, service)
-    healthRoutes(api, { registry, rotation, sessions: service.sessions })
+    resourceRoutes(api, options.access)
+    healthRoutes(api, { registry, rotation, sessions: service.sessions, access: options.access })
     metricsRoutes(api, options)
     socketRoutes(api, service, options.corsOrigins)
     if (options.console) consoleRoutes(api)

@@ -2,12 +2,13 @@ import assert from 'node:assert/strict'
 import { mkdir, readlink, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
-import { hashToken, TokenFile } from '../../src/access/token-table.ts'
+import { FollowedFile, hashToken, parseTokenFile } from '../../src/access/token-table.ts'
 import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
 import { quietLog } from '../helpers/quiet-log.ts'
 
 const line = (name: string) => `${name}:read:${hashToken(`${name}-token`)}`
-const defaults = { requests: undefined, tokens: undefined }
+const WORDS = { variable: 'API_TOKENS_FILE', what: 'tokens' }
+const parse = (text: string) => parseTokenFile(text, { requests: undefined, tokens: undefined })
 
 describe('API_TOKENS_FILE', () => {
   it('lets in a token that is added, and no longer one that is taken out', async t => {
@@ -28,13 +29,13 @@ describe('API_TOKENS_FILE', () => {
     }
     await symlink('old', join(path, '..data'))
     await symlink('..data/tokens', join(path, 'tokens'))
-    const file = await TokenFile.open({ path: join(path, 'tokens'), defaults, log: quietLog() })
+    const file = await FollowedFile.open(join(path, 'tokens'), WORDS, parse, quietLog())
     t.after(() => { file.close() })
     await symlink('fresh', join(path, '..tmp'))
     await rename(join(path, '..tmp'), join(path, '..data'))
     assert.equal(await readlink(join(path, '..data')), 'fresh')
     await file.refresh()
-    assert.deepEqual([file.find('old-token'), file.find('fresh-token')?.name], [undefined, 'fresh'])
+    assert.deepEqual([file.value.findCaller('old-token'), file.value.findCaller('fresh-token')?.name], [undefined, 'fresh'])
   })
 
   const bad: ReadonlyArray<readonly [what: string, text: string | undefined, reason: RegExp]> = [
@@ -83,11 +84,11 @@ async function open (t: TestContext, lines: readonly string[]) {
   await write(lines)
   const log: string[] = []
   const note = (level: string) => (fields: object, message: string) => { log.push([`${level} ${message}`, ...Object.values(fields)].join(' | ')) }
-  const file = await TokenFile.open({ path, defaults, log: quietLog({ info: note('info'), error: note('error') }) })
+  const file = await FollowedFile.open(path, WORDS, parse, quietLog({ info: note('info'), error: note('error') }))
   t.after(async () => {
     file.close()
     await remove()
   })
-  const names = (holders: readonly string[]) => holders.map(holder => file.find(`${holder}-token`)?.name)
+  const names = (holders: readonly string[]) => holders.map(holder => file.value.findCaller(`${holder}-token`)?.name)
   return { file, write, remove: async () => { await rm(path) }, names, log }
 }

@@ -42,7 +42,7 @@ policy:
 
   it('may be JSON, and may be empty', () => {
     assert.equal(parseOperator('{"workspaces": {"a": {"path": "."}}}', process.cwd()).workspaces.get('a')?.path, process.cwd())
-    assert.deepEqual(parseOperator('{}', '/'), { workspaces: new Map(), targets: new Map(), rules: [], budgets: [] })
+    assert.deepEqual(parseOperator('{}', '/'), { workspaces: new Map(), targets: new Map(), rules: [], budgets: [], identities: [] })
   })
 
   const W = 'workspaces: { a: { path: . } }\n'

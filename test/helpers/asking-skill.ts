@@ -10,12 +10,16 @@ export interface OperatorWishes {
   readonly policy?: readonly object[]
   /** Members of the target `here`. */
   readonly here?: object
+  /** What claims of JWTs give. */
+  readonly identities?: readonly object[]
 }
 
 /** A service whose skill `walk` wants to run `echo one`, `echo two`, then `echo one` again, each time on the target `here`. */
 export interface AskingPlace {
   /** The workspace. */
   readonly shop: string
+  /** The operator's file of the service that was started last. */
+  readonly operatorFile: string
   /** Starts the service, over what an earlier one has left. */
   start (wishes?: OperatorWishes, environment?: Readonly<Record<string, string>>): Promise<AskingService>
 }
@@ -25,6 +29,8 @@ export interface AskingService extends Service {
   walk (headers?: RequestHeaders, wishes?: object): Promise<Walk>
   /** Changes who has which token, and waits until that is in force. */
   setTokens (lines: readonly string[]): Promise<void>
+  /** The same for what claims of JWTs give. */
+  setIdentities (rows: readonly object[]): Promise<void>
 }
 
 /** A run of the skill. */
@@ -50,8 +56,10 @@ export async function askingPlace (t: AtEnd, tokens?: readonly string[]): Promis
   const at = (name: string): string => join(folder.path, name)
   return {
     shop: at('shop'),
-    async start ({ auto = false, policy = [], here = {} } = {}, environment = {}) {
-      await folder.write('operator.json', JSON.stringify({ workspaces: { shop: { path: 'shop' } }, targets: { here: { type: 'local', workspace: 'shop', sandbox: 'off', auto, ...here } }, policy }))
+    operatorFile: at('operator.json'),
+    async start ({ auto = false, policy = [], here = {}, identities = [] } = {}, environment = {}) {
+      const writeOperator = (rows: readonly object[]) => folder.write('operator.json', JSON.stringify({ workspaces: { shop: { path: 'shop' } }, targets: { here: { type: 'local', workspace: 'shop', sandbox: 'off', auto, ...here } }, policy, identities: rows }))
+      await writeOperator(identities)
       const service = await startService(t, { 'skills:walk': SKILL }, {
         LLM_BASE_URL: 'builtin:script',
         LLM_SCRIPT_FILE: at('replies.yaml'),
@@ -60,6 +68,12 @@ export async function askingPlace (t: AtEnd, tokens?: readonly string[]): Promis
         ...(tokens === undefined ? {} : { API_TOKENS_FILE: at('tokens') }),
         ...environment
       })
+      async function changed (variable: string, write: () => Promise<void>): Promise<void> {
+        const changes = (): number => service.log.filter(({ msg }) => String(msg).startsWith(`${variable} has changed`)).length
+        const before = changes()
+        await write()
+        await waitFor(`the new ${variable}`, () => changes() > before)
+      }
       return {
         ...service,
         async walk (headers = {}, wishes = {}) {
@@ -68,12 +82,8 @@ export async function askingPlace (t: AtEnd, tokens?: readonly string[]): Promis
           if (approval === undefined) throw new Error(`the skill did not start: ${JSON.stringify(json)}`)
           return { id, approval, waiting: async () => (await service.get(`/api/sessions/${id}`, headers)).json['approvals']?.['0'] }
         },
-        async setTokens (lines) {
-          const changes = (): number => service.log.filter(({ msg }) => String(msg).startsWith('API_TOKENS_FILE has changed')).length
-          const before = changes()
-          await folder.write('tokens', lines.join('\n'))
-          await waitFor('the new tokens', () => changes() > before)
-        }
+        setTokens: lines => changed('API_TOKENS_FILE', () => folder.write('tokens', lines.join('\n'))),
+        setIdentities: rows => changed('OPERATOR_FILE', () => writeOperator(rows))
       }
     }
   }

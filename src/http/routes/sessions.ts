@@ -170,7 +170,7 @@ const SessionQuery = Type.Object({
   status: Type.Optional(oneOf([...STATUSES, 'waiting', 'open', 'ended'], { description: '`waiting`: for a person, itself or below it; `open`: not ended; or one of those that a session has' })),
   kind: Type.Optional(oneOf(['agents', 'skills', 'plans', 'terminals'])),
   definition: Type.Optional(Type.String({ maxLength: 600, description: 'As `agents/helper`' })),
-  owner: Type.Optional(Type.String({ maxLength: 200, description: 'Name of a token. Others than an admin see no sessions but their own' })),
+  owner: Type.Optional(Type.String({ maxLength: 1100, description: 'Name of a token. Others than an admin see no sessions but their own' })),
   since: Type.Optional(Type.String({ maxLength: 40, description: 'Begun then or later, as `2026-11-28T09:00:00Z`' })),
   until: Type.Optional(Type.String({ maxLength: 40, description: 'Begun before' })),
   root: Type.Optional(Type.String({ maxLength: 100, description: 'All below this session, which nobody has started but a person; without it and `parent`, sessions that others have started are left out' })),
@@ -375,7 +375,7 @@ const ApprovalPage = Type.Object({ approvals: Type.Array(ApprovalView), next: Ty
 
 const ApprovalQuery = Type.Object({
   limit: Type.Integer({ minimum: 1, maximum: 200, default: 100, description: 'Sessions of one page' }),
-  after: Type.Optional(Type.String({ maxLength: 100, description: '`next` of the page before' })),
+  after: Type.Optional(Type.String({ maxLength: 1100, description: '`next` of the page before' })),
   session: Type.Optional(Type.String({ maxLength: 100, description: 'What waits in this session alone' })),
   root: Type.Optional(Type.String({ maxLength: 100, description: 'What waits in this session and in all that were started below it' }))
 })

@@ -7,6 +7,7 @@ import { releaseKind } from '../../registry/kinds/release-kind.ts'
 import type { Registry } from '../../registry/registry.ts'
 import type { ListNotices } from '../../service/lint/list-notices.ts'
 import type { SessionService } from '../../service/sessions/session-service.ts'
+import type { Access } from '../access.ts'
 import type { App } from '../app.ts'
 import type { Rotation } from '../connections.ts'
 import { rowsOf } from '../resource.ts'
@@ -27,16 +28,19 @@ const readinessOf = (kinds: readonly Kind[]) => Type.Object({
   ageSeconds: Type.Optional(Type.Number({ description: 'Since everything was last verified against the store' })),
   store: Type.Object({ variant: Type.String(), connected: Type.Boolean(), changes: Type.String({ description: 'pushed or polled' }), problem: Type.Optional(Type.String()), heldNodes: Type.Optional(Type.Array(Type.String(), { description: 'Nodes that show no key, and whose keys are kept as they were loaded' })) }),
   sessions: Type.Object({ available: Type.Boolean(), details: Type.Optional(Type.String({ description: 'Why sessions cannot be had now, or what they wait for' })) }, { description: 'Whether sessions can be had; the rest of the service does not need them' }),
+  identities: Type.Optional(Type.Object({ available: Type.Boolean(), details: Type.Optional(Type.String({ description: 'Why its keys could not be read the last time' })) }, { description: 'Whether the identity provider tells its keys; without it, those that are known stay in force. Left out without one' })),
   kinds: Type.Object(Object.fromEntries(kinds.map(({ name }) => [name, KindStatus])))
 }, { description: 'Counts and revisions are left out for who may not know of all that is registered: where tokens are asked for, a token with the role `read` and without patterns may' })
 
 /** Liveness does not depend on the store: a restart would not bring the store back. */
-export function healthRoutes (app: App, { registry, rotation, sessions }: {
+export function healthRoutes (app: App, { registry, rotation, access, sessions }: {
   registry: Registry,
   rotation: Rotation,
+  access: Access,
   sessions: Pick<SessionService, 'problem' | 'waits'>
 }): void {
   const Readiness = readinessOf(registry.kinds)
+  const provider = access.mode === 'tokens' ? access.identities?.holders.provider : undefined
   app.get('/healthz', {
     logLevel: 'warn',
     schema: { tags: ['Status'], operationId: 'getHealth', summary: 'Whether the process is alive', response: { 200: Type.Object({ status: Type.Literal('ok') }) } }
@@ -51,6 +55,7 @@ export function healthRoutes (app: App, { registry, rotation, sessions }: {
     return {
       ...describeReadiness(registry, seesEverything(request.caller)),
       sessions: describeSessions(sessions.problem(), sessions.waits()),
+      identities: provider && { available: provider.problem === undefined, details: provider.problem },
       ...(rotation.isLeaving ? { status: 'leaving' } : {})
     }
   })

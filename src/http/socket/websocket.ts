@@ -185,10 +185,10 @@ export function socketRoutes (app: App, services: SkillServices & {
   })
 }
 
-/** A token that has lost its roles keeps the socket, and is refused each frame. */
+/** A token that has lost its roles keeps the socket, and is refused each frame; an identity without any row is as a token that is gone. */
 function whyGone (client: SocketPeer): ServiceError | undefined {
   const refusal = refusalBy(() => client.caller())
-  return refusal?.statusCode === UNAUTHORIZED ? refusal : undefined
+  return refusal?.statusCode === UNAUTHORIZED || refusal?.code === 'IDENTITY_UNLISTED' ? refusal : undefined
 }
 
 const MAX_FOLLOWED = 100

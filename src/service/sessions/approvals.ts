@@ -172,7 +172,7 @@ async function askingBelow (store: SessionStore, root: string): Promise<Readonly
 
 function parsePlace (after: string | undefined): ApprovalCursor | undefined {
   if (after === undefined) return undefined
-  const [, rank, owner] = /^(\d{1,6}):([\w.-]{0,64})$/.exec(after) ?? []
+  const [, rank, owner] = /^(\d{1,6}):(\S{0,1024})$/.exec(after) ?? []
   if (rank === undefined || owner === undefined) {
     throw requestInvalid('querystring: after: expected what a page of approvals has given as "next"', { part: 'querystring' })
   }

@@ -1,7 +1,7 @@
 import { join, resolve } from 'node:path'
 import { ANYONE } from '../../access/caller.ts'
 import { RightsWatch } from '../../access/rights.ts'
-import type { Owners } from '../../access/token-table.ts'
+import type { OwnerStore, Owners } from '../../access/token-table.ts'
 import { type JsonObject, textOf } from '../../base/json.ts'
 import type { Observer } from '../../observe/activity.ts'
 import type { Tracer } from '../../observe/open-telemetry.ts'
@@ -69,7 +69,12 @@ export function openSessions ({
   const rights = new RightsWatch()
   let store: Promise<SessionStore> | undefined
   let opened: SessionStore | undefined
-  const openStore = async (): Promise<SessionStore> => (opened = await (store ??= openSessionStore(place, { keep: config.SESSION_KEEP_MS, log })))
+  const openStore = async (): Promise<SessionStore> => (opened = await (store ??= openOwnedStore()))
+  const openOwnedStore = async (): Promise<SessionStore> => {
+    const made = await openSessionStore(place, { keep: config.SESSION_KEEP_MS, log })
+    await owners.attach?.(sealedOwners(made, seals))
+    return made
+  }
   let mending: Promise<void> | undefined
   const mend = async (): Promise<void> => {
     if (operator.workspaces.size > 0 && await hasOpenChanges(config.STATE_DIR)) await (mending ??= recover(loadWorkspaces, log))
@@ -110,6 +115,7 @@ export function openSessions ({
     },
     tools: { isRepeatableTool: tool => isRepeatableTool(registry.generation, tool) },
     callerNamed: name => owners.callerNamed(name),
+    seek: async name => await owners.seek?.(name),
     rights,
     observer,
     load: loadSession,
@@ -170,6 +176,22 @@ export function openSessions ({
   const traces = new Traces(sessions, loadWorkspaces, log, raw === 1, provider)
   const terminals = new TerminalService(sessions, held, operator, at, whyNoPtys)
   return { sessions, terminals, traces, rights }
+}
+
+/** Who can write to the store must not give an owner more rights: what is kept of owners has a seal, as logs have. */
+function sealedOwners (store: SessionStore, seals: Seals): OwnerStore {
+  // No session has such an id.
+  const idOf = (name: string): string => `owner ${name}`
+  return {
+    keepOwner: (name, text) => store.keepOwner(name, text === undefined ? undefined : `${seals.sealOf(idOf(name), '', { seq: 0, text })} ${text}`),
+    async keptOwners () {
+      const kept = Array.from(await store.keptOwners(), ([name, sealed]) => {
+        const end = sealed.indexOf(' ')
+        return { name, seal: sealed.slice(0, end), text: sealed.slice(end + 1) }
+      })
+      return new Map(kept.filter(({ name, seal, text }) => seals.isGenuine(idOf(name), '', { seq: 0, text, seal })).map(({ name, text }) => [name, text]))
+    }
+  }
 }
 
 async function whyNoPtys (): Promise<string | undefined> {

@@ -74,11 +74,13 @@ export class RightsLost extends Error {
 }
 
 /** Checks the owner's present rights before an effect and once a second during it; an error of a performer is passed on. */
-export function createPerformer ({ performers, tools, callerNamed, rights, observer, load, stopOrphan }: {
+export function createPerformer ({ performers, tools, callerNamed, seek, rights, observer, load, stopOrphan }: {
   readonly performers: Performers
   readonly tools: ToolKnowledge
   /** With the rights that the token has now; `undefined` if it has been removed. */
   readonly callerNamed: (name: string) => Caller | undefined
+  /** Where the session is new here, its owner may be, too. @default every owner is known */
+  readonly seek?: ((name: string) => Promise<Caller | undefined>) | undefined
   readonly rights: RightsWatch
   readonly observer: Observer | undefined
   /** Of a session above another, whose trace it is in. @default each session has traces of its own */
@@ -121,7 +123,7 @@ export function createPerformer ({ performers, tools, callerNamed, rights, obser
 
   return {
     async perform (session, effect, signal, publish) {
-      const caller = callerNamed(session.start.owner)
+      const caller = callerNamed(session.start.owner) ?? await seek?.(session.start.owner)
       if (caller === undefined) return ownerGone(session.start.owner)
       if (session.start.parent !== undefined && await stopOrphan?.(session, signal) === true) {
         return { kind: 'failure', code: 'PARENT_ENDED', message: 'the session above it has ended' }

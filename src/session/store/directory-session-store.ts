@@ -92,6 +92,8 @@ export function createDirectorySessionStore ({ path, keep, log, now = Date.now }
     take: (by, limit, lease, engines) => use(opened => opened.take(by, limit, lease, engines), { ids: [], next: undefined }),
     renew: (by, ids, lease) => use(opened => opened.renew(by, ids, lease), []),
     redrive: id => use(opened => opened.redrive(id), false),
+    keepOwner: (name, text) => use(opened => opened.keepOwner(name, text)),
+    keptOwners: () => use(opened => opened.keptOwners(), new Map()),
     publish (id, live) {
       queueMicrotask(() => listeners.live(id, live))
     },

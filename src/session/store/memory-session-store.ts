@@ -6,6 +6,7 @@ import { indexed, pageOf, SessionIndex, startOfList } from './session-index.ts'
 export function createMemorySessionStore ({ keep, now = Date.now }: { readonly keep: number, readonly now?: () => number }): SessionStore {
   const logs = new Map<string, { readonly entry: StoredLogEntry, readonly token: string }[]>()
   const index = new SessionIndex()
+  const owners = new Map<string, string>()
   /** In ms since 1970, the earliest first. */
   const ends = new Map<string, number>()
   const listeners = new SessionListeners()
@@ -78,6 +79,15 @@ export function createMemorySessionStore ({ keep, now = Date.now }: { readonly k
     async redrive (id) {
       enter()
       return index.redrive(id, now())
+    },
+    async keepOwner (name, text) {
+      enter()
+      if (text === undefined) owners.delete(name)
+      else owners.set(name, text)
+    },
+    async keptOwners () {
+      enter()
+      return new Map(owners)
     },
     publish (id, live) {
       queueMicrotask(() => listeners.live(id, live))

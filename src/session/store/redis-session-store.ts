@@ -162,6 +162,7 @@ class RedisSessionStore implements SessionStore {
   readonly #feeds = new Map<string, RedisSessionFeed>()
   #nodes: RedisNodes | undefined
   #closed = false
+  readonly #owners: string
   /** Each `take` begins with the next shard, so that none is preferred. */
   #first = 0
 
@@ -172,6 +173,7 @@ class RedisSessionStore implements SessionStore {
     } catch (error) {
       throw translate(error)
     }
+    this.#owners = `${options.keyPrefix ?? 'shenma:'}sessions:owners`
     this.#shards = new Map(SHARDS.map(shard => [shard, shardKeys(options.keyPrefix ?? 'shenma:', shard)]))
   }
 
@@ -318,6 +320,15 @@ class RedisSessionStore implements SessionStore {
     if (!isSessionId(id)) return false
     const keys = this.#keys(id)
     return await this.#run(keys, REDRIVE, [keys.due, keys.head(id)], [id]) === 1
+  }
+
+  async keepOwner (name: string, text: string | undefined): Promise<void> {
+    const owners = this.#owners
+    await this.#ask(owners, node => text === undefined ? node.hdel(owners, name) : node.hset(owners, name, text))
+  }
+
+  async keptOwners (): Promise<ReadonlyMap<string, string>> {
+    return new Map(Object.entries(await this.#ask(this.#owners, node => node.hgetall(this.#owners))))
   }
 
   publish (id: string, live: JsonObject): void {

@@ -1,9 +1,9 @@
-import { type FileHandle, mkdir, open, readdir, rename, rm, rmdir } from 'node:fs/promises'
+import { type FileHandle, mkdir, open, readdir, readFile, rename, rm, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { parseOwnJson } from '../../base/json.ts'
 import type { Log } from '../../runtime/telemetry.ts'
-import { makePrivateFolder, PRIVATE_FOLDER, syncFolder } from '../../base/durable-files.ts'
+import { makePrivateFolder, PRIVATE_FILE, PRIVATE_FOLDER, replaceFile, syncFolder } from '../../base/durable-files.ts'
 import { KeyedMutex } from '../../runtime/concurrency.ts'
 import { LockWait, ProcessLock } from '../../runtime/process-lock.ts'
 import { createSlices } from '../../runtime/event-loop.ts'
@@ -150,6 +150,9 @@ function orAbsent (error: unknown): undefined {
   if (!isAbsent(error)) throw error
 }
 
+/** What is known of owners whom no file names. */
+const OWNERS = 'owners.json'
+
 /** In ms, to see whether the lock is given up. */
 const LOOK_MS = 200
 
@@ -183,6 +186,7 @@ export class SessionFolder {
   readonly #ended: EndedSessions
   readonly #turns = new KeyedMutex()
   readonly #damaged = new Map<string, string>()
+  #owners: ReadonlyMap<string, string> | undefined
 
   private constructor (options: SessionFolderOptions, lock: ProcessLock) {
     this.#options = options
@@ -204,6 +208,23 @@ export class SessionFolder {
       await lock.release()
       throw error
     }
+  }
+
+  async keepOwner (name: string, text: string | undefined): Promise<void> {
+    await this.#turns.run(OWNERS, async () => {
+      const owners = new Map(await this.keptOwners())
+      if (owners.get(name) === text) return
+      if (text === undefined) owners.delete(name)
+      else owners.set(name, text)
+      const path = join(this.#options.path, OWNERS)
+      await replaceFile(path, `${path}.new`, JSON.stringify([...owners]), { mode: PRIVATE_FILE })
+      this.#owners = owners
+    })
+  }
+
+  async keptOwners (): Promise<ReadonlyMap<string, string>> {
+    this.#owners ??= new Map(JSON.parse(await readFile(join(this.#options.path, OWNERS), 'utf8').catch(orAbsent) ?? '[]') as Array<[string, string]>)
+    return this.#owners
   }
 
   async #load (): Promise<void> {

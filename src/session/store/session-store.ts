@@ -46,6 +46,9 @@ export interface SessionStore {
   renew (by: string, ids: readonly string[], lease: number): Promise<readonly Renewed[]>
   /** Takes the session from its driver, and makes it due now. @returns `false` for one that is unknown or has ended */
   redrive (id: string): Promise<boolean>
+  /** What is known of an owner whom no file names; `undefined` forgets the owner. */
+  keepOwner (name: string, text: string | undefined): Promise<void>
+  keptOwners (): Promise<ReadonlyMap<string, string>>
   /** Live messages are not stored. Never throws. */
   publish (id: string, live: JsonObject): void
   /** A broken connection can lose messages: `onGap` then says to read the log again. @returns ends the following */

@@ -55,6 +55,15 @@ for (const variant of VARIANTS) {
       assert.deepEqual([await store.countOpen(owner), await fixture.another().countOpen(owner)], [2, 2])
     })
 
+    test('keeps what is known of an owner until it is forgotten', async () => {
+      const { store } = fixture
+      assert.deepEqual(await store.keptOwners(), new Map())
+      for (const [name, text] of [['https://id.example.com#ann', 'a'], ['__proto__', '{}'], ['https://id.example.com#ann', 'b']] as const) await store.keepOwner(name, text)
+      assert.deepEqual(await fixture.another().keptOwners(), new Map([['https://id.example.com#ann', 'b'], ['__proto__', '{}']]))
+      for (const name of ['__proto__', 'https://id.example.com#ann', 'unknown']) await store.keepOwner(name, undefined)
+      assert.deepEqual(await store.keptOwners(), new Map())
+    })
+
     test('tallies what has not ended by kind and state, what is due, and since when an approval waits', async () => {
       const { store } = fixture
       assert.deepEqual(await store.tally(), { open: [], unread: 0, due: 0, overdue: 0, asked: undefined })

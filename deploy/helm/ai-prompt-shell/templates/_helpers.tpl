@@ -28,15 +28,15 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 
 {{- /* The service refuses to start without these; a wrong release is told before it is installed. */ -}}
 {{- define "ai-prompt-shell.check" -}}
-{{- $tokens := or (hasKey .Values.secretEnv "API_TOKENS") (hasKey .Values.env "API_TOKENS_FILE") -}}
+{{- $tokens := or (hasKey .Values.secretEnv "API_TOKENS") (hasKey .Values.env "API_TOKENS_FILE") (hasKey .Values.env "AUTH_ISSUER") -}}
 {{- if and (hasKey .Values.secretEnv "API_TOKENS") (hasKey .Values.env "API_TOKENS_FILE") -}}
 {{- fail "secretEnv.API_TOKENS and env.API_TOKENS_FILE: expected one of them, got both" -}}
 {{- end -}}
 {{- if and (hasKey .Values.env "AUTH") $tokens -}}
-{{- fail "env.AUTH and secretEnv.API_TOKENS or env.API_TOKENS_FILE: expected one of them, got both" -}}
+{{- fail "env.AUTH and secretEnv.API_TOKENS, env.API_TOKENS_FILE or env.AUTH_ISSUER: expected one of them, got both" -}}
 {{- end -}}
 {{- if not (or (hasKey .Values.env "AUTH") $tokens) -}}
-{{- fail "secretEnv.API_TOKENS: expected a Secret with the tokens, or env.API_TOKENS_FILE with a volume that has them, or env.AUTH: \"off\" to let in everyone who can reach the service" -}}
+{{- fail "secretEnv.API_TOKENS: expected a Secret with the tokens, or env.API_TOKENS_FILE with a volume that has them, or env.AUTH_ISSUER, or env.AUTH: \"off\" to let in everyone who can reach the service" -}}
 {{- end -}}
 {{- if not (or (hasKey .Values.env "REDIS_URL") (hasKey .Values.secretEnv "REDIS_URL") (hasKey .Values.env "STORE_DIR")) -}}
 {{- fail "env.REDIS_URL, secretEnv.REDIS_URL or env.STORE_DIR: expected one of them, got none" -}}

@@ -1,6 +1,6 @@
 import { type Redis } from 'ioredis'
 import { parseOwnJson, type JsonObject } from '../../base/json.ts'
-import { type RedisConnection } from '../../store/redis/redis-connection.ts'
+import { isWithheld, type RedisConnection } from '../../store/redis/redis-connection.ts'
 import { type SessionListener, SessionListeners, SessionStoreError } from './session-store.ts'
 
 /** In ms, before a lost connection is opened again. */
@@ -15,6 +15,9 @@ interface Subscriber { readonly own: Redis, readonly connection: RedisConnection
 export class RedisSessionFeed {
   readonly #node: () => Promise<RedisConnection>
   readonly #channelOf: (id: string) => string
+  readonly #mayShard: boolean
+  /** Whether this connection subscribes by shard: APPEND publishes so under the same conditions. */
+  #isSharded = false
   readonly #listeners = new SessionListeners()
   #subscriber: Subscriber | undefined
   #connecting: Promise<Subscriber> | undefined
@@ -24,10 +27,14 @@ export class RedisSessionFeed {
   #hasGap = false
   #closed = false
 
-  /** @param node gives the node that stores the sessions: others forward its messages, but can lose some */
-  constructor (node: () => Promise<RedisConnection>, channelOf: (id: string) => string) {
+  /**
+   * @param node gives the node that stores the sessions: others forward its messages, but can lose some
+   * @param mayShard the channels are of one slot of a cluster, whose other nodes do not have to hear the messages
+   */
+  constructor (node: () => Promise<RedisConnection>, channelOf: (id: string) => string, mayShard: boolean) {
     this.#node = node
     this.#channelOf = channelOf
+    this.#mayShard = mayShard
   }
 
   /** @see SessionStore.watch @throws what `node` throws */
@@ -36,15 +43,32 @@ export class RedisSessionFeed {
     const remove = this.#listeners.add(id, listener)
     try {
       const { own, connection } = await this.#connected()
-      await connection.ask(() => own.subscribe(channel))
+      // Where the slot has moved, the connection is lost: the next one subscribes, and tells of a gap.
+      await connection.ask(() => this.#subscribe(own, channel).catch(error => { if (!/^MOVED/.test((error as Error).message)) throw error }))
     } catch (error) {
       remove()
       throw error
     }
     return () => {
       remove()
-      if (!this.#listeners.has(id)) this.#subscriber?.own.unsubscribe(channel).catch(() => {})
+      if (this.#listeners.has(id)) return
+      const subscribed = this.#subscriber?.own
+      const done = this.#isSharded ? subscribed?.sunsubscribe(channel) : subscribed?.unsubscribe(channel)
+      done?.catch(() => {})
     }
+  }
+
+  async #subscribe (own: Redis, ...channels: readonly string[]): Promise<void> {
+    if (this.#isSharded) {
+      try {
+        await own.ssubscribe(...channels)
+        return
+      } catch (error) {
+        if (!isWithheld(error)) throw error
+        this.#isSharded = false
+      }
+    }
+    await own.subscribe(...channels)
   }
 
   close (): void {
@@ -69,12 +93,16 @@ export class RedisSessionFeed {
       connection.client.off('close', lose)
       lose()
     })
-    own.on('message', (channel: string, text: string) => this.#hear(channel.slice(-32), text))
+    const hear = (channel: string, text: string): void => this.#hear(channel.slice(-32), text)
+    own.on('message', hear)
+    own.on('smessage', hear)
+    own.on('moved', lose)
+    this.#isSharded = this.#mayShard
     try {
       await connection.ask(async () => {
         await own.connect()
         const channels = this.#listeners.ids().map(this.#channelOf)
-        if (channels.length > 0) await own.subscribe(...channels)
+        if (channels.length > 0) await this.#subscribe(own, ...channels)
       })
       if (this.#closed) throw new SessionStoreError('the store is closed')
     } catch (error) {

@@ -10,7 +10,8 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)`
  * read-only, the call of XADD fails and nothing is changed.
  * `KEYS`: log, head, due, all, of, ended, open. `ARGV`: number and token of the previous log entry (0 and '' for none), number and token of
  * the new one, the log entry, the head, the driver, due in ms or 'never' or 'keep', when the session was begun, how many ms the session
- * is kept if it has ended or else '', the id, the owner (for a child, `belowName` of its root), the channel, the seal.
+ * is kept if it has ended or else '', the id, the owner (for a child, `belowName` of its root), the channel, the seal, and 'sharded' to publish to the
+ * nodes of the shard alone, where Redis and its ACL let it (since 7.0), else ''.
  * Returns 'ok', 'again' (this append was made before), or number and token of the log's last log entry.
  */
 export const APPEND = `
@@ -48,7 +49,7 @@ elseif redis.call('ZREM', KEYS[6], member) == 1 then
   redis.call('PERSIST', KEYS[2])
   redis.call('ZADD', KEYS[7], ARGV[9], id)
 end
-redis.call('PUBLISH', ARGV[13], ARGV[3])
+if ARGV[15] == '' or type(redis.pcall('SPUBLISH', ARGV[13], ARGV[3])) == 'table' then redis.call('PUBLISH', ARGV[13], ARGV[3]) end
 return 'ok'`
 
 /**

@@ -160,6 +160,8 @@ class RedisSessionStore implements SessionStore {
   readonly #place: RedisPlace
   readonly #shards: ReadonlyMap<string, ShardKeys>
   readonly #feeds = new Map<string, RedisSessionFeed>()
+  /** Nodes that do not let this process publish to their shard alone. */
+  readonly #unsharded = new WeakSet<Redis>()
   #nodes: RedisNodes | undefined
   #closed = false
   readonly #owners: string
@@ -189,7 +191,7 @@ class RedisSessionStore implements SessionStore {
       : { all: keys.below(root), of: keys.below(root), open: keys.openBelow(owner), name: belowName(root) }
     const outcome = await this.#run(keys, APPEND, [keys.log(id), keys.head(id), keys.due, sets.all, sets.of, keys.ended, sets.open], [
       after?.seq ?? 0, after?.token ?? '', transition.seq, transition.token, entry.text, stringifyJson(head),
-      driver ?? '', due, head.createdAt, kept, id, sets.name, keys.channel(id), entry.seal
+      driver ?? '', due, head.createdAt, kept, id, sets.name, keys.channel(id), entry.seal, this.#mayShard ? 'sharded' : ''
     ]) as 'ok' | 'again' | [seq: string, token: string]
     if (typeof outcome === 'string') return outcome
     const [seq, token] = outcome
@@ -266,6 +268,11 @@ class RedisSessionStore implements SessionStore {
     return await mergePage(lists, query)
   }
 
+  /** All keys and channels of a shard are in one slot of a cluster, so the nodes of other slots need not hear its messages. */
+  get #mayShard (): boolean {
+    return this.#place.kind === 'cluster'
+  }
+
   async * #listed (keys: ShardKeys, set: string, after: ListPosition | undefined): AsyncGenerator<ShardSession> {
     for (let count = LIST_FROM; ; count = Math.min(2 * count, LIST_TO)) {
       const rows = await this.#run(keys, LIST, [set], [
@@ -336,23 +343,29 @@ class RedisSessionStore implements SessionStore {
     const channel = this.#keys(id).channel(id)
     const text = stringifyJson(live)
     // To the node that announces new entries, so that messages and announcements arrive in order.
-    this.#opened().owner(this.#keys(id).log(id)).then(({ ask, client }) => ask(() => client.publish(channel, text))).catch(() => {})
+    this.#opened().owner(this.#keys(id).log(id)).then(({ ask, client }) => ask(async () => {
+      if (!this.#mayShard || this.#unsharded.has(client)) return await client.publish(channel, text)
+      return await client.spublish(channel, text).catch(error => {
+        if (!isWithheld(error)) throw error
+        this.#unsharded.add(client)
+        return client.publish(channel, text)
+      })
+    })).catch(() => {})
   }
 
   async watch (id: string, listener: SessionListener): Promise<() => void> {
     this.#opened()
     if (!isSessionId(id)) return () => {}
-    return await this.#feedOf(id).then(feed => feed.watch(id, listener)).catch(error => { throw translate(error) })
+    return await this.#feedOf(id).watch(id, listener).catch(error => { throw translate(error) })
   }
 
-  /** A cluster silently loses forwarded messages when a link breaks, so listeners connect to the session's own node. */
-  async #feedOf (id: string): Promise<RedisSessionFeed> {
-    const { target: { address } } = await this.#opened().holder(this.#keys(id).log(id))
-    const known = this.#feeds.get(address)
+  /** In a cluster one for each shard, since these can move apart, connected to its node: forwarded messages are silently lost when a link breaks. */
+  #feedOf (id: string): RedisSessionFeed {
+    const shard = this.#mayShard ? shardOf(id) : ''
+    const known = this.#feeds.get(shard)
     if (known !== undefined) return known
-    // After a failover all sessions of the node have moved together, so any one finds the new node.
-    const feed = new RedisSessionFeed(() => this.#opened().holder(this.#keys(id).log(id)), other => this.#keys(other).channel(other))
-    this.#feeds.set(address, feed)
+    const feed = new RedisSessionFeed(() => this.#opened().holder(this.#keys(id).log(id)), other => this.#keys(other).channel(other), this.#mayShard)
+    this.#feeds.set(shard, feed)
     return feed
   }
 

@@ -13,7 +13,7 @@ export interface RedisNodes {
   owner (key: string): Promise<RedisConnection>
   /** `undefined` while nobody knows. */
   ownerOf (key: string): RedisConnection | undefined
-  /** `owner`, after it has answered a ping. */
+  /** `owner`, after it has answered. */
   holder (key: string): Promise<RedisConnection>
   /** They have all keys together. */
   masters (): RedisConnection[]
@@ -180,9 +180,9 @@ class RedisCluster implements RedisNodes {
   }
 
   async holder (key: string): Promise<RedisConnection> {
-    const owner = await this.owner(key)
-    await this.#lookAfter(owner.ask(() => owner.client.ping()))
-    return owner
+    // Finds out, too, where the slot has moved.
+    await this.ask(key, cluster => cluster.exists(key))
+    return await this.owner(key)
   }
 
   ownerOf (key: string): RedisConnection | undefined {

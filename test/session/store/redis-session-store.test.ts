@@ -6,9 +6,10 @@ import { createRedisStore } from '../../../src/store/redis/redis-store.ts'
 import { SessionStoreError, type Append, type Appended, type SessionStore } from '../../../src/session/store/session-store.ts'
 import { startFaultProxy } from '../../helpers/fault-proxy.ts'
 import { listAll } from '../../helpers/list-all.ts'
-import { startRedisCluster } from '../../helpers/redis-cluster.ts'
+import { keySlot, startRedisCluster } from '../../helpers/redis-cluster.ts'
 import { startRedisSentinel } from '../../helpers/redis-sentinel.ts'
 import { startRedisServer, type RedisServer, type RedisServerOptions } from '../../helpers/redis-server.ts'
+import { shared } from '../../helpers/shared.ts'
 import { storeKeys } from '../../helpers/store-keys.ts'
 import { createTemporaryFolder } from '../../helpers/temporary-folder.ts'
 import { waitFor } from '../../helpers/wait-for.ts'
@@ -39,6 +40,13 @@ async function orNothing<T> (answer: Promise<T>): Promise<T | undefined> {
     if (!(error instanceof SessionStoreError)) throw error
     return undefined
   })
+}
+
+/** Messages that the nodes of a cluster have sent each other for their subscribers. */
+async function busMessages (masters: readonly RedisServer[]) {
+  const infos = await Promise.all(masters.map(async ({ client }) => String(await client.cluster('INFO'))))
+  const sent = (kind: string): number => infos.reduce((sum, info) => sum + Number(new RegExp(`cluster_stats_messages_${kind}_sent:(\\d+)`).exec(info)?.[1] ?? 0), 0)
+  return { publish: sent('publish'), publishshard: sent('publishshard') }
 }
 
 describe('Sessions in Redis', () => {
@@ -248,5 +256,69 @@ describe('Sessions in Redis', () => {
     await waitFor('a listener to be taken', () => orNothing(store.watch(last, { onAppend () { hears++ }, onLive () {}, onGap () {} })))
     await append(store, last, tops.at(-1))
     await waitFor('the append to be heard', () => hears === 1)
+  })
+})
+
+describe('Word of sessions in a cluster', () => {
+  const cluster = shared(async t => {
+    const servers = await startRedisCluster()
+    t.after(servers.stop)
+    return servers
+  })
+
+  /** What the nodes have sent each other of two entries and two live messages a session. */
+  async function spread (t: TestContext, ids: readonly string[]) {
+    const { url, masters } = await cluster()
+    const [store, other] = [openStore(t, url), openStore(t, url)]
+    const before = await busMessages(masters)
+    const heard = new Map<string, unknown[]>(ids.map(id => [id, []]))
+    await Promise.all(ids.map(id => other.watch(id, { onAppend (seq) { heard.get(id)?.push(seq) }, onLive ({ live }) { heard.get(id)?.push(live) }, onGap () {} })))
+    for (const id of ids) {
+      await createSession(store, id, 2)
+      for (const live of ['a', 'b']) store.publish(id, { live })
+    }
+    await waitFor('all words', () => ids.every(id => heard.get(id)?.length === 4))
+    assert.deepEqual([...heard.values()], ids.map(() => [1, 2, 'a', 'b']))
+    const sent = await busMessages(masters)
+    return { publish: sent.publish - before.publish, publishshard: sent.publishshard - before.publishshard }
+  }
+
+  it('goes to the nodes of its shard alone', async t => {
+    assert.deepEqual(await spread(t, ['0', '4', '9', 'f'].map(newId)), { publish: 0, publishshard: 0 })
+  })
+
+  it('goes to all nodes where the ACL has no sharded channels', async t => {
+    const setUser = async (...rules: string[]) => { for (const { client } of (await cluster()).masters) await client.call('ACL', 'SETUSER', 'default', ...rules) }
+    await setUser('-spublish', '-ssubscribe', '-sunsubscribe')
+    try {
+      assert.deepEqual(await spread(t, [newId('0')]), { publish: 8, publishshard: 0 })
+    } finally {
+      await setUser('+@all')
+    }
+  })
+
+  it('goes on, after a gap, when a slot has moved to another node, also for who listens only then', async t => {
+    const { url, masters, masterOf, moveSlot } = await cluster()
+    const [store, other] = [openStore(t, url), openStore(t, url)]
+    const [id, late, resting] = [newId('7'), newId('7'), newId('b')]
+    const heard: Array<number | 'gap'> = []
+    await other.watch(id, { onAppend (seq) { heard.push(seq) }, onLive () {}, onGap () { heard.push('gap') } })
+    const top = await createSession(store, id, 1)
+    await waitFor('the first', () => heard.length === 1)
+    // Of this shard nobody listens when it moves, so nobody is told.
+    await (await other.watch(resting, { onAppend () {}, onLive () {}, onGap () {} }))()
+    for (const one of [id, resting]) {
+      const from = masterOf(redisKey(one, 'log'))
+      await moveSlot(keySlot(redisKey(one, 'log')), from, masters.find(each => each !== from) as RedisServer)
+    }
+    await waitFor('the gap', () => heard.includes('gap'))
+    assert.equal(await insist(store, appendOf(id, top)), 'ok')
+    await waitFor('the second', () => heard.includes(2))
+    for (const one of [late, resting]) {
+      let hears = 0
+      await waitFor('a listener to be taken', () => orNothing(other.watch(one, { onAppend () { hears++ }, onLive () {}, onGap () { hears++ } })))
+      await createSession(store, one, 1)
+      await waitFor('word of it', () => hears > 0)
+    }
   })
 })

@@ -177,7 +177,7 @@ export function addSessionMetrics (target: PrometheusRegistry, sessions: Watched
     created.reset()
     for (const [kind, count] of sessions.running()) created.inc({ kind: kinds.take(kind) }, count)
   }, 'sum')
-  gauge('sessions_queued', 'Sessions that wait for a turn in this process, by SESSION_CONCURRENCY', [], created => { created.set(sessions.queued()) }, 'sum')
+  gauge('sessions_queued', 'Sessions that wait for a turn in this process, by SESSION_CONCURRENCY or running= of a token', [], created => { created.set(sessions.queued()) }, 'sum')
   gauge('sessions_open', 'Sessions of all processes that have not ended, with child sessions: running, waiting_input or waiting_approval; beyond 32,000 some are (unread)', ['kind', 'state'], async created => {
     const tally = await sessions.tally()
     created.reset()

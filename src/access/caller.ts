@@ -48,10 +48,13 @@ export function isRole (name: string): name is Role {
   return (ROLES as readonly string[]).includes(name)
 }
 
-/** For each minute; `undefined` for no limit. */
+/** `undefined` for no limit. */
 export interface CallerLimits {
+  /** In a minute; so are `tokens`. */
   readonly requests: number | undefined
   readonly tokens: number | undefined
+  /** Sessions of which one process performs something at a time. */
+  readonly running?: number | undefined
 }
 
 /** The sender of a request, as access control knows it from the request's token. */

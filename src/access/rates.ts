@@ -1,7 +1,7 @@
 import { type SharedCounters } from '../store/redis/redis-counters.ts'
 import { type Caller, type CallerLimits } from './caller.ts'
 
-export type Rated = keyof CallerLimits
+export type Rated = Exclude<keyof CallerLimits, 'running'>
 
 export interface RateState {
   readonly limit: number

@@ -105,7 +105,7 @@ export interface OwnerStore {
   keptOwners (): Promise<ReadonlyMap<string, string>>
 }
 
-export type Extra = 'prompts' | 'environs' | 'runs' | 'targets' | 'labels' | 'serve' | 'requests' | 'tokens'
+export type Extra = 'prompts' | 'environs' | 'runs' | 'targets' | 'labels' | 'serve' | 'requests' | 'tokens' | 'running'
 
 /** Plain tokens do not belong in `API_TOKENS`: the line with the hash, which `aps token` prints below the token, does. */
 const TOKEN = /^aps_[\w-]{16,}/
@@ -113,13 +113,13 @@ const TOKEN = /^aps_[\w-]{16,}/
 /** In characters; a longer text may be a secret that was put in the wrong place. */
 const LONGEST_SHOWN = 16
 
-export const EXTRAS: readonly Extra[] = ['prompts', 'environs', 'runs', 'targets', 'labels', 'serve', 'requests', 'tokens']
+export const EXTRAS: readonly Extra[] = ['prompts', 'environs', 'runs', 'targets', 'labels', 'serve', 'requests', 'tokens', 'running']
 
 /**
  * Reads `API_TOKENS`: one token a line, or several separated by commas. Each is `name:role+role:sha256`, followed, without a space, by
  * `[:prompts=pattern|pattern][:environs=pattern|pattern][:runs=pattern|pattern]`
- * `[:targets=pattern|pattern][:labels=label|label][:serve=label][:requests=600][:tokens=100000]`. Two entries may have the same name, so that a token
- * can be replaced while both are in use.
+ * `[:targets=pattern|pattern][:labels=label|label][:serve=label][:requests=600][:tokens=100000][:running=8]`. Two entries may have the same name, so that
+ * a token can be replaced while both are in use.
  * @param defaults the limits of callers whose tokens name none of their own
  * @throws Error that names the entry and what was expected, and quotes neither a hash nor a text that may be a token
  */
@@ -170,8 +170,9 @@ export function parseRights (roleNames: string, extras: readonly string[], defau
       return fail((error as Error).message)
     }
   }
-  const count = (extra: 'requests' | 'tokens') => {
-    if (given[extra] !== undefined && !/^[1-9]\d{0,11}$/.test(given[extra])) fail(`expected ${extra}= with a number a minute`)
+  const count = (extra: 'requests' | 'tokens' | 'running') => {
+    const what = extra === 'running' ? 'of sessions' : 'a minute'
+    if (given[extra] !== undefined && !/^[1-9]\d{0,11}$/.test(given[extra])) fail(`expected ${extra}= with a number ${what}, 1 or more`)
     return given[extra] === undefined ? defaults[extra] : Number(given[extra])
   }
   const label = (text: string) => isLabel(text) ? text : fail(`labels=: "${text}" is no name of a label`)
@@ -184,7 +185,7 @@ export function parseRights (roleNames: string, extras: readonly string[], defau
     targets: patterns('targets'),
     labels: given.labels === undefined ? undefined : new Set(given.labels.split('|').map(label)),
     serve: given.serve === undefined || isLabel(given.serve) || given.serve === LATEST ? given.serve : fail(`serve=: "${given.serve}" is no name of a label`),
-    limits: { requests: count('requests'), tokens: count('tokens') }
+    limits: { requests: count('requests'), tokens: count('tokens'), running: count('running') }
   }
 }
 

@@ -194,7 +194,8 @@ const LIMITS: Readonly<Record<Extra, string>> = {
   labels: '<label|label>',
   serve: '<label>',
   requests: '<count>',
-  tokens: '<count>'
+  tokens: '<count>',
+  running: '<count>'
 }
 
 /** The token is shown once and kept nowhere. */

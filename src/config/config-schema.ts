@@ -24,7 +24,7 @@ export const configSchema = Type.Object({
   REPLICA_URL: optional({ description: 'Address of this process, told to whoever asks another replica for a terminal here.' }),
   WORKERS: Type.Union([Type.Literal('auto'), Type.Integer({ minimum: 1, maximum: 1024 })], { default: 1, description: 'Processes that share the port; `auto` is one for every core.' }),
   WARM_UP_MS: Type.Integer({ default: 0, minimum: 0, maximum: 10_000, description: 'How long the service runs its own code hot before it listens; 300 in the image and the chart.' }),
-  API_TOKENS: optional({ description: 'Who may call: one token a line, or several with commas between them, `name:role+role:sha256[:prompts=pattern|pattern][:environs=pattern|pattern][:runs=pattern|pattern][:targets=pattern|pattern][:labels=label|label][:serve=label][:requests=n][:tokens=n]`; `npx ai-prompt-shell token ROLE...` makes one.', writeOnly: true }),
+  API_TOKENS: optional({ description: 'Who may call: one token a line, or several with commas between them, `name:role+role:sha256[:prompts=pattern|pattern][:environs=pattern|pattern][:runs=pattern|pattern][:targets=pattern|pattern][:labels=label|label][:serve=label][:requests=n][:tokens=n][:running=n]`; `npx ai-prompt-shell token ROLE...` makes one.', writeOnly: true }),
   API_TOKENS_FILE: optional({ description: 'File with the same, in place of `API_TOKENS`, read again when it changes.' }),
   AUTH_ISSUER: optional({ description: 'Address of an OpenID provider, whose JWTs are let in beside tokens by `identities` in `OPERATOR_FILE`.' }),
   AUTH_AUDIENCE: optional({ description: 'Audiences that such a JWT may be for, separated by commas; the first that is an address is told to MCP clients, such as `https://prompts.example.com/mcp`.' }),

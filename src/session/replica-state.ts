@@ -57,16 +57,25 @@ export class RunningEffects {
   }
 }
 
-/** Bounds the sessions of which this process performs something at a time. Owners take turns, so that none makes all others wait. */
+/**
+ * Bounds the sessions of which this process performs something at a time, in all and of each owner. Owners take turns, so that none makes all
+ * others wait.
+ */
 export class SessionTurns {
   readonly #most: number
+  readonly #mostOf: (owner: string) => number | undefined
   /** How many effects of each session go on. */
   readonly #inside = new Map<string, number>()
+  /** How many sessions of each owner are inside. */
+  readonly #owners = new Map<string, number>()
   /** By owner, the next one first: sessions with what begins when it is their turn. */
   readonly #queues = new Map<string, Map<string, Set<() => void>>>()
+  /** Whose turn it was last. */
+  #last = ''
 
-  constructor (most = Infinity) {
+  constructor (most = Infinity, mostOf: (owner: string) => number | undefined = () => undefined) {
     this.#most = most
+    this.#mostOf = mostOf
   }
 
   get queued (): number {
@@ -75,9 +84,19 @@ export class SessionTurns {
     return count
   }
 
-  /** For how many sessions more. */
+  /** For how many sessions more: what is queued while there is room waits for others of its owner. */
   get room (): number {
-    return Math.max(0, this.#most - this.#inside.size - this.queued)
+    return Math.max(0, this.#most - this.#inside.size)
+  }
+
+  /** Owners of whom a further session would wait here, whatever the room. */
+  get full (): Set<string> {
+    return new Set([...this.#queues.keys(), ...[...this.#owners.keys()].filter(owner => this.#isFull(owner))])
+  }
+
+  /** Owners who have had, have or soon get a turn. */
+  get busy (): Set<string> {
+    return new Set([this.#last, ...this.#owners.keys(), ...this.#queues.keys()])
   }
 
   /** @returns `undefined`, without calling `work`, when the signal aborts before it is the session's turn */
@@ -86,9 +105,7 @@ export class SessionTurns {
     try {
       return await work()
     } finally {
-      const left = (this.#inside.get(id) ?? 0) - 1
-      if (left > 0) this.#inside.set(id, left)
-      else this.#inside.delete(id)
+      if (countDown(this.#inside, id)) countDown(this.#owners, owner)
       this.#admit()
     }
   }
@@ -99,7 +116,9 @@ export class SessionTurns {
       const waiting = sessions.get(id) ?? new Set()
       const enter = (): void => {
         signal.removeEventListener('abort', leave)
+        if (!this.#inside.has(id)) this.#owners.set(owner, (this.#owners.get(owner) ?? 0) + 1)
         this.#inside.set(id, (this.#inside.get(id) ?? 0) + 1)
+        this.#last = owner
         resolve(true)
       }
       const leave = (): void => {
@@ -116,12 +135,17 @@ export class SessionTurns {
     })
   }
 
+  #isFull (owner: string): boolean {
+    return (this.#owners.get(owner) ?? 0) >= (this.#mostOf(owner) ?? Infinity)
+  }
+
   #admit (): void {
     while (this.#inside.size < this.#most) {
-      const [next] = this.#queues
-      if (next === undefined) return
-      const [owner, sessions] = next
-      const [id, waiting] = [...sessions][0] as [string, Set<() => void>]
+      const owner = [...this.#queues.keys()].find(each => !this.#isFull(each))
+      const sessions = owner === undefined ? undefined : this.#queues.get(owner)
+      const [next] = sessions ?? []
+      if (owner === undefined || sessions === undefined || next === undefined) return
+      const [id, waiting] = next
       sessions.delete(id)
       // Its turn comes again behind those of all others.
       this.#queues.delete(owner)
@@ -129,6 +153,14 @@ export class SessionTurns {
       for (const enter of waiting) enter()
     }
   }
+}
+
+/** @returns whether none is left */
+function countDown (counts: Map<string, number>, of: string): boolean {
+  const left = (counts.get(of) ?? 0) - 1
+  if (left > 0) counts.set(of, left)
+  else counts.delete(of)
+  return left <= 0
 }
 
 /** So this process hears of entries of other replicas, such as a stop or an approval, for sessions that it drives. */

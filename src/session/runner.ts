@@ -14,7 +14,7 @@ import { type Effect, ENDED, type Fact, type LogEntry, type Start, type StopCaus
 import { RunningEffects, SessionTurns, WaitsForOthers, Watches } from './replica-state.ts'
 import { childId, driverOf, inputFact, isWaiting, openChildrenIn, type OpenEffect, openIn, owedNow, type Session, type SessionInput } from './session.ts'
 import { LogLost, type Seals, SessionLog, UNSEALED } from './session-log.ts'
-import { type Append, retryUntilClosed, type SessionStore, SessionStoreError } from './store/session-store.ts'
+import { type Append, retryUntilClosed, type SessionStore, SessionStoreError, type Taken } from './store/session-store.ts'
 
 /** In ms of silence, after which another replica takes over. */
 const LEASE = 8000
@@ -46,6 +46,8 @@ interface RunnerOptions {
   readonly onTakeover?: ((session: Session) => void) | undefined
   /** Sessions of which something is performed at a time. @default no limit */
   readonly concurrency?: number | undefined
+  /** The same for one owner. @default no limit */
+  readonly concurrencyOf?: (owner: string) => number | undefined
   /** In ms. @default 8 s */
   readonly lease?: number
 }
@@ -76,6 +78,8 @@ export class SessionRunner {
   readonly #work = new Set<Promise<void>>()
   readonly #closing = new AbortController()
   #poll: NodeJS.Timeout | undefined
+  /** When sessions were last asked for, in ms of `performance.now()`. */
+  #asked = -Infinity
   #renewal: NodeJS.Timeout | undefined
   #takeProblem: string | undefined
 
@@ -84,7 +88,7 @@ export class SessionRunner {
     this.#options = options
     this.#store = store
     this.#lease = lease
-    this.#turns = new SessionTurns(options.concurrency)
+    this.#turns = new SessionTurns(options.concurrency, options.concurrencyOf)
     this.#circumstances = circumstances
     this.#gate = createGate(circumstances)
     this.#log = new SessionLog(store, engines, seals, log, this.#id)
@@ -121,7 +125,7 @@ export class SessionRunner {
   waits (): readonly string[] {
     const { queued } = this.#turns
     const wait = queued === 1 ? 'session waits' : 'sessions wait'
-    const turns = queued === 0 ? [] : [`${queued} ${wait} for a turn, since as many run as SESSION_CONCURRENCY allows`]
+    const turns = queued === 0 ? [] : [`${queued} ${wait} for a turn, since as many run as SESSION_CONCURRENCY or running= of their owner allows`]
     return [...turns, ...this.#waits.describe()]
   }
 
@@ -372,13 +376,22 @@ export class SessionRunner {
     const { log, engines } = this.#options
     let next: number | undefined
     try {
-      const room = Math.min(TAKEN, this.#turns.room)
-      // Others may have room.
-      const taken = room === 0 ? { ids: [], next: FULL } : await this.#store.take(this.#id, room, this.#lease, new Set(engines.keys()))
-      next = taken.ids.length === room && room > 0 ? 0 : taken.next
+      const { room, full, busy } = this.#turns
+      // Others may have room. But an owner with nothing here gets its turn before those who wait.
+      const most = room > 0 ? Math.min(TAKEN, room) : performance.now() - this.#asked < POLL ? 0 : 1
+      const take = async (limit: number, passed: ReadonlySet<string>): Promise<Taken> => {
+        if (limit === 0) return { ids: [], next: FULL }
+        this.#asked = performance.now()
+        const taken = await this.#store.take(this.#id, limit, this.#lease, new Set(engines.keys()), passed)
+        this.#waits.forEngines(taken.unknown ?? [])
+        return taken
+      }
+      const first = await take(most, busy)
+      const rest = await take(room > 0 ? most - first.ids.length : 0, full)
+      const ids = [...first.ids, ...rest.ids]
+      next = ids.length === most && room > 0 ? 0 : full.size > 0 || room === 0 ? FULL : rest.next
       this.#takeProblem = undefined
-      if (room > 0) this.#waits.forEngines(taken.unknown ?? [])
-      await Promise.all(taken.ids.map(id => this.#recover(id, true)))
+      await Promise.all(ids.map(id => this.#recover(id, true)))
     } catch (error) {
       const { message } = error as Error
       if (message !== this.#takeProblem) log.warn({ reason: message }, 'no sessions could be taken that are due')

@@ -34,7 +34,7 @@ describe('API_TOKENS', () => {
     const caller = parseTokens(`ide:render:${digest}:prompts=team.*|greet:environs=vscode.*:tokens=500`, { requests: 60, tokens: 9 }).findCaller('secret')
     assert.deepEqual([caller?.prompts?.allows('team.a.b'), caller?.prompts?.allows('greet'), caller?.prompts?.allows('team')], [true, true, false])
     assert.deepEqual([caller?.environs?.allows('vscode.rules'), caller?.environs?.allows('chat.x')], [true, false])
-    assert.deepEqual(caller?.limits, { requests: 60, tokens: 500 })
+    assert.deepEqual(caller?.limits, { requests: 60, tokens: 500, running: undefined })
   })
 
   const mistakes = [
@@ -81,10 +81,10 @@ describe('aps token', () => {
   })
 
   it('takes all limits that an entry may have', async () => {
-    const limits = { prompts: '*', environs: 'vscode.*|chat.a', runs: 'agents.*', targets: 'web', labels: 'production', serve: 'staging', requests: '600', tokens: '100000' }
+    const limits = { prompts: '*', environs: 'vscode.*|chat.a', runs: 'agents.*', targets: 'web', labels: 'production', serve: 'staging', requests: '600', tokens: '100000', running: '8' }
     const { token, line } = await make('read', '--name', 'ide', ...Object.entries(limits).map(([name, value]) => `--${name}=${value}`))
     const caller = parseTokens(line, NO_LIMITS).findCaller(token)
-    assert.deepEqual([caller?.name, caller?.limits, caller?.serve], ['ide', { requests: 600, tokens: 100000 }, 'staging'])
+    assert.deepEqual([caller?.name, caller?.limits, caller?.serve], ['ide', { requests: 600, tokens: 100000, running: 8 }, 'staging'])
     assert.deepEqual(line.split(':').slice(3), Object.entries(limits).map(([name, value]) => `${name}=${value}`))
   })
 
@@ -96,6 +96,7 @@ describe('aps token', () => {
   const mistakes = [
     ['a role that is none', ['read', 'root'], /expected roles out of read, render/],
     ['a limit that is no number', ['read', '--requests', 'abc'], /expected requests= with a number a minute/],
+    ['a bound that lets no session run', ['run', '--running', '0'], /expected running= with a number of sessions, 1 or more/],
     ['patterns with commas', ['read', '--prompts', 'a,b'], /"a,b" has a blank, a comma or a colon/],
     ['a pattern that is none', ['read', '--prompts', 'a.*.b'], /"a\.\*\.b" is no pattern/],
     ['a limit that is none', ['read', '--foo', 'bar'], /unknown option '--foo'/],

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { describe, it } from 'node:test'
 import { loadConfig } from '../../src/config/config.ts'
@@ -49,6 +50,8 @@ interface Container {
 
 interface PodSpec { readonly terminationGracePeriodSeconds: number, readonly securityContext: object, readonly automountServiceAccountToken: boolean, readonly containers: readonly [Container] }
 
+const skip = hasHelm() ? false : 'helm is not installed (go install helm.sh/helm/v3/cmd/helm@latest)'
+
 describe('the Helm chart', () => {
   it('takes an image by its digest, in place of a tag', () => {
     const digest = `sha256:${'0a'.repeat(32)}`
@@ -68,10 +71,18 @@ describe('the Helm chart', () => {
       for (const manifest of manifests) await assert.doesNotReject(checkManifest(manifest), manifest.kind)
     })
 
-    it(`is rendered as Helm does: ${about}`, { skip: hasHelm() ? false : 'helm is not installed' }, () => {
+    it(`is rendered as Helm does: ${about}`, { skip }, () => {
       assert.deepEqual(byKind(renderChart(CHART, values)), byKind(renderWithHelm(CHART, values)))
     })
   }
+
+  it('gives helm lint nothing to warn of', { skip }, () => {
+    for (const [about, values] of CASES) {
+      const { status, stdout, stderr } = spawnSync('helm', ['lint', '--strict', CHART, '--values', '-'], { input: JSON.stringify(values), encoding: 'utf8' })
+      assert.equal(status, 0, `${about}: ${stdout}${stderr}`)
+      assert.doesNotMatch(stdout, /\[(?:WARNING|ERROR)\]/, about)
+    }
+  })
 
   it('is checked by schemas that know a misspelt field', async () => {
     const deployment = manifestOf('Deployment', SMALLEST)

@@ -8,8 +8,8 @@ import { createRunner, factsOf, memoryStore, newId, until } from './runners.ts'
 import { scripted, SCRIPTED } from './script-engine.ts'
 import { NO_LOG } from './store/session-store-variants.ts'
 
-function limited (t: TestContext, store: SessionStore, performer: ManualPerformer, concurrency: number): SessionRunner {
-  const runner = new SessionRunner({ store, engines: SCRIPTED, performer, log: NO_LOG, concurrency })
+function limited (t: TestContext, store: SessionStore, performer: ManualPerformer, concurrency?: number, concurrencyOf?: (owner: string) => number | undefined): SessionRunner {
+  const runner = new SessionRunner({ store, engines: SCRIPTED, performer, log: NO_LOG, concurrency, concurrencyOf })
   t.after(() => runner.close())
   return runner
 }
@@ -27,7 +27,7 @@ describe('A bound of running sessions', () => {
     for (let each = 0; each < 10; each++) await start('ann')
     for (let each = 0; each < 2; each++) await start('bob')
     await start('eve')
-    assert.deepEqual([performer.begun.length, runner.queued(), runner.waits()], [2, 11, ['11 sessions wait for a turn, since as many run as SESSION_CONCURRENCY allows']])
+    assert.deepEqual([performer.begun.length, runner.queued(), runner.waits()], [2, 11, ['11 sessions wait for a turn, since as many run as SESSION_CONCURRENCY or running= of their owner allows']])
     let most = 0
     for (let ended = 0; ended < 13; ended++) {
       const performed = await performer.at(ended)
@@ -87,5 +87,58 @@ describe('A bound of running sessions', () => {
     createRunner(t, store, free).open()
     await waitFor('the others', () => free.begun.length === 2)
     assert.equal(full.begun.length, 1)
+  })
+
+  it('of one owner leaves the rest of the process to others, and the rest of its sessions to other processes', async t => {
+    const [store, one, other] = [memoryStore(t), new ManualPerformer(), new ManualPerformer()]
+    const runner = limited(t, store, one, undefined, owner => owner === 'ann' ? 2 : undefined)
+    for (let each = 0; each < 3; each++) await runner.start(newId(), scripted('a', { owner: 'ann' }))
+    const [left, bobs] = [createRunner(t, store, new ManualPerformer()), newId()]
+    await left.start(newId(), scripted('read', { owner: 'ann' }))
+    await left.start(bobs, scripted('read', { owner: 'bob' }))
+    await left.close()
+    runner.open()
+    assert.equal((await one.at(2)).session, bobs)
+    assert.deepEqual([runner.queued(), (await store.tally()).due], [1, 1])
+    createRunner(t, store, other).open()
+    await other.at(0)
+    one.begun[0]?.end()
+    await one.at(3)
+    assert.deepEqual([runner.queued(), one.begun.length, other.begun.length], [0, 4, 1])
+  })
+
+  it('lets an owner who has one session due go before the next of an owner who has a thousand', async t => {
+    const [store, performer] = [memoryStore(t), new ManualPerformer()]
+    const left = createRunner(t, store, new ManualPerformer())
+    const owners = new Map<string, string>()
+    for (const owner of [...Array.from({ length: 1000 }, () => 'ann'), 'zoe', 'bob']) {
+      const id = newId()
+      owners.set(id, owner)
+      await left.start(id, scripted('read', { owner }))
+    }
+    await left.close()
+    const runner = limited(t, store, performer, 1)
+    runner.open()
+    for (let ended = 0; ended < 4; ended++) (await performer.at(ended)).end()
+    const order = performer.begun.slice(0, 4).map(({ session }) => owners.get(session))
+    assert.deepEqual(order, ['ann', 'bob', 'zoe', 'ann'])
+  })
+
+  it('takes what an owner has left who has nothing here, also while another keeps the process full', async t => {
+    const [store, performer] = [memoryStore(t), new ManualPerformer()]
+    const left = createRunner(t, store, new ManualPerformer())
+    const id = newId()
+    await left.start(id, scripted('read', { owner: 'bob' }))
+    await left.close()
+    const runner = limited(t, store, performer, 1)
+    for (let each = 0; each < 10; each++) await runner.start(newId(), scripted('a', { owner: 'ann' }))
+    runner.open()
+    await waitFor('it to be queued', () => runner.queued() === 10)
+    performer.begun[0]?.end()
+    await performer.at(1)
+    performer.begun[1]?.end()
+    await performer.at(2)
+    assert.equal(performer.begun[2]?.session, id)
+    await runner.close()
   })
 })

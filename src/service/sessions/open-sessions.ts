@@ -135,6 +135,7 @@ export function openSessions ({
         circumstances,
         log,
         concurrency: config.SESSION_CONCURRENCY === 0 ? undefined : config.SESSION_CONCURRENCY,
+        concurrencyOf: owner => owners.callerNamed(owner)?.limits.running,
         onWritten (session, transition) {
           tellOfChange(store, session, transition)
           if (logsLines) writeLines(session, transition)

@@ -68,9 +68,9 @@ export function createMemorySessionStore ({ keep, now = Date.now }: { readonly k
       enter()
       return pageOf(index.list(query, startOfList(query)), query.limit)
     },
-    async take (by, limit, lease, engines) {
+    async take (by, limit, lease, engines, passed) {
       enter()
-      return index.take(by, limit, lease, now(), engines)
+      return index.take(by, limit, lease, now(), engines, passed)
     },
     async renew (by, ids, lease) {
       enter()

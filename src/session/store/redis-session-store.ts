@@ -83,6 +83,8 @@ function shardKeys (keyPrefix: string, shard: string) {
     prefix,
     /** Sorted by when any replica can take the session over. */
     due: `${prefix}due`,
+    /** The same sessions by owner and engine. */
+    turns: `${prefix}turns`,
     /** Without child sessions, sorted by beginning; so is `of`. */
     all: `${prefix}all`,
     /** Sorted by when Redis deletes the session. */
@@ -167,6 +169,8 @@ class RedisSessionStore implements SessionStore {
   readonly #owners: string
   /** Each `take` begins with the next shard, so that none is preferred. */
   #first = 0
+  /** Where it goes on: owners take turns. */
+  #turn = ''
 
   constructor (options: RedisSessionStoreOptions) {
     this.#options = options
@@ -189,9 +193,9 @@ class RedisSessionStore implements SessionStore {
     const sets = root === undefined
       ? { all: keys.all, of: keys.of(owner), open: keys.open(owner), name: owner }
       : { all: keys.below(root), of: keys.below(root), open: keys.openBelow(owner), name: belowName(root) }
-    const outcome = await this.#run(keys, APPEND, [keys.log(id), keys.head(id), keys.due, sets.all, sets.of, keys.ended, sets.open], [
+    const outcome = await this.#run(keys, APPEND, [keys.log(id), keys.head(id), keys.due, sets.all, sets.of, keys.ended, sets.open, keys.turns], [
       after?.seq ?? 0, after?.token ?? '', transition.seq, transition.token, entry.text, stringifyJson(head),
-      driver ?? '', due, head.createdAt, kept, id, sets.name, keys.channel(id), entry.seal, this.#mayShard ? 'sharded' : ''
+      driver ?? '', due, head.createdAt, kept, id, sets.name, keys.channel(id), entry.seal, this.#mayShard ? 'sharded' : '', `${owner}\0${head.engine}\0`
     ]) as 'ok' | 'again' | [seq: string, token: string]
     if (typeof outcome === 'string') return outcome
     const [seq, token] = outcome
@@ -286,13 +290,14 @@ class RedisSessionStore implements SessionStore {
     }
   }
 
-  async take (by: string, limit: number, lease: number, engines: ReadonlySet<string> = new Set()): Promise<Taken> {
+  async take (by: string, limit: number, lease: number, engines: ReadonlySet<string> = new Set(), passed: ReadonlySet<string> = new Set()): Promise<Taken> {
     const start = this.#first++
     const shards = SHARDS.map((_, index) => this.#shards.get(SHARDS[(start + index) % SHARDS.length] as string) as ShardKeys)
     const takeOf = async (keys: ShardKeys, share: number) => {
-      const [ids, next, unknown] = await this.#run(keys, TAKE, [keys.due, keys.all, keys.ended], [
-        by, share, lease, keys.prefix, MAX_UNKNOWN, ...engines
-      ]) as [ids: string[], next: number, unknown: Array<[id: string, engine: string, overdue: number]>]
+      const [ids, next, unknown, turn] = await this.#run(keys, TAKE, [keys.due, keys.all, keys.ended, keys.turns], [
+        by, share, lease, keys.prefix, MAX_UNKNOWN, this.#turn, engines.size, ...engines, ...passed
+      ]) as [ids: string[], next: number, unknown: Array<[id: string, engine: string, overdue: number]>, turn: string]
+      if (ids.length > 0) this.#turn = turn
       return { ids, next: next === -1 ? Infinity : next, unknown: unknown.map(([id, engine, overdue]) => ({ id, engine, overdue })) }
     }
     const taken = await Promise.all(shards.map((keys, index) => takeOf(keys, Math.floor((limit + SHARDS.length - 1 - index) / SHARDS.length))))
@@ -316,7 +321,7 @@ class RedisSessionStore implements SessionStore {
     const replies = await Promise.all(Array.from(this.#shards, async ([shard, keys]) => {
       const group = valid.filter(id => shardOf(id) === shard)
       if (group.length === 0) return []
-      return await this.#run(keys, RENEW, [keys.due], [by, lease, keys.prefix, ...group]) as Array<[id: string, seq: number, isYours: 0 | 1]>
+      return await this.#run(keys, RENEW, [keys.due, keys.turns], [by, lease, keys.prefix, ...group]) as Array<[id: string, seq: number, isYours: 0 | 1]>
     }))
     const renewed = new Map(replies.flat().map(([id, seq, isYours]) => [id, { id, seq, isYours: isYours === 1 }]))
     return ids.flatMap(id => renewed.get(id) ?? [])
@@ -326,7 +331,7 @@ class RedisSessionStore implements SessionStore {
     this.#opened()
     if (!isSessionId(id)) return false
     const keys = this.#keys(id)
-    return await this.#run(keys, REDRIVE, [keys.due, keys.head(id)], [id]) === 1
+    return await this.#run(keys, REDRIVE, [keys.due, keys.head(id), keys.turns], [id]) === 1
   }
 
   async keepOwner (name: string, text: string | undefined): Promise<void> {

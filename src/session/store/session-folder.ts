@@ -334,8 +334,8 @@ export class SessionFolder {
     return pageOf(found, query.limit)
   }
 
-  take (by: string, limit: number, lease: number, engines?: ReadonlySet<string>): Taken {
-    return this.#index.take(by, limit, lease, this.#options.now(), engines)
+  take (by: string, limit: number, lease: number, engines?: ReadonlySet<string>, passed?: ReadonlySet<string>): Taken {
+    return this.#index.take(by, limit, lease, this.#options.now(), engines, passed)
   }
 
   redrive (id: string): boolean {

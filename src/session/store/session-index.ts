@@ -18,6 +18,8 @@ export function indexed ({ head, due }: Append, before: IndexEntry | undefined, 
 
 export class SessionIndex<E extends IndexEntry = IndexEntry> {
   readonly #entries = new Map<string, E>()
+  /** The owner whose session was taken last. */
+  #turn = ''
 
   get (id: string): E | undefined {
     return this.#entries.get(id)
@@ -32,17 +34,36 @@ export class SessionIndex<E extends IndexEntry = IndexEntry> {
   }
 
   /** @see SessionStore.take */
-  take (by: string, limit: number, lease: number, now: number, engines?: ReadonlySet<string>): Taken {
+  take (by: string, limit: number, lease: number, now: number, engines?: ReadonlySet<string>, passed?: ReadonlySet<string>): Taken {
     const isKnown = ({ head }: E): boolean => engines?.has(head.engine) ?? true
+    const isWanted = (entry: E): boolean => isKnown(entry) && passed?.has(entry.head.owner) !== true
     const due = [...this.#entries.values()].filter(entry => entry.due !== undefined && entry.due <= now).sort((a, b) => (a.due ?? 0) - (b.due ?? 0))
-    const taken = due.filter(isKnown).slice(0, limit)
+    const taken = this.#inTurns(due.filter(isWanted), limit)
     const unknown = due.filter(entry => !isKnown(entry)).slice(0, MAX_UNKNOWN)
       .map(({ head: { id, engine }, due: at = now }) => ({ id, engine, overdue: now - at }))
     for (const entry of taken) this.put({ ...entry, head: { ...entry.head, driver: by }, due: now + lease })
     let next = Infinity
-    for (const entry of this.#entries.values()) if (entry.due !== undefined && entry.due < next && (entry.due > now || isKnown(entry))) next = entry.due
+    for (const entry of this.#entries.values()) if (entry.due !== undefined && entry.due < next && (entry.due > now || isWanted(entry))) next = entry.due
     const told = { ids: taken.map(({ head }) => head.id), next: next === Infinity ? undefined : Math.max(0, next - now) }
     return unknown.length === 0 ? told : { ...told, unknown }
+  }
+
+  /** One of each owner after the other, from the owner behind the last one. */
+  #inTurns (due: readonly E[], limit: number): E[] {
+    const owners = new Map<string, E[]>()
+    for (const entry of due) {
+      const own = owners.get(entry.head.owner)
+      if (own === undefined) owners.set(entry.head.owner, [entry])
+      else own.push(entry)
+    }
+    const sorted = [...owners.keys()].sort()
+    const turns = [...sorted.filter(owner => owner > this.#turn), ...sorted.filter(owner => owner <= this.#turn)]
+    const taken: E[] = []
+    for (let rank = 0; taken.length < Math.min(limit, due.length); rank++) {
+      taken.push(...turns.flatMap(owner => owners.get(owner)?.[rank] ?? []).slice(0, limit - taken.length))
+    }
+    this.#turn = taken.at(-1)?.head.owner ?? this.#turn
+    return taken
   }
 
   /** `undefined` for an unknown session. @see SessionStore.renew */

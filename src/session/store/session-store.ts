@@ -37,11 +37,12 @@ export interface SessionStore {
   list (query: ListQuery): Promise<HeadPage>
   /**
    * Lets the replica (service process) `by` take over sessions that are due: nobody drives them (performs their effects) any more, or they have
-   * waited too long for a person. For `lease` ms, by the store's clock, no other replica gets these sessions.
+   * waited too long for a person. Owners take turns. For `lease` ms, by the store's clock, no other replica gets these sessions.
    * @param engines those that the replica has. Sessions of others stay due, for other replicas. @default all
+   * @param passed owners whose sessions stay due. @default none
    * @returns their ids, and in how many ms the next session is due: 0 when more are due than the limit, undefined when no session has a due time
    */
-  take (by: string, limit: number, lease: number, engines?: ReadonlySet<string>): Promise<Taken>
+  take (by: string, limit: number, lease: number, engines?: ReadonlySet<string>, passed?: ReadonlySet<string>): Promise<Taken>
   /** For `lease` ms nobody can take over the sessions that `by` still drives. */
   renew (by: string, ids: readonly string[], lease: number): Promise<readonly Renewed[]>
   /** Takes the session from its driver, and makes it due now. @returns `false` for one that is unknown or has ended */

@@ -88,7 +88,7 @@ describe('Sessions in Redis', () => {
     const id = newId('7')
     const top = await append(store, id, undefined, { owner: 'ann', driver: 'a' })
     assert.deepEqual((await redis.client.keys('*')).sort(), [
-      `shenma:sessions:{7}:${id}:head`, `shenma:sessions:{7}:${id}:log`, 'shenma:sessions:{7}:all', 'shenma:sessions:{7}:due', 'shenma:sessions:{7}:of:ann', 'shenma:sessions:{7}:open:ann'
+      `shenma:sessions:{7}:${id}:head`, `shenma:sessions:{7}:${id}:log`, 'shenma:sessions:{7}:all', 'shenma:sessions:{7}:due', 'shenma:sessions:{7}:of:ann', 'shenma:sessions:{7}:open:ann', 'shenma:sessions:{7}:turns'
     ].sort())
     assert.equal(await redis.client.xlen(redisKey(id, 'log')), 1)
     await append(store, id, top, { status: 'completed', due: 'never' })
@@ -144,6 +144,8 @@ describe('Sessions in Redis', () => {
     store.publish(id, {})
     assert.deepEqual((await store.take('a', 1, 1000)).ids, [id])
     await store.renew('a', [id], 1000)
+    assert.equal(await store.redrive(id), true)
+    assert.equal((await store.tally()).due, 1)
     const last = await append(store, id, top, { status: 'completed', due: 'never' })
     await append(store, id, last)
     assert.equal((await readAll(store, id)).length, 3)
@@ -235,6 +237,24 @@ describe('Sessions in Redis', () => {
     assert.equal(await insist(store, lost), 'ok')
     assert.equal(await insist(store, next), 'ok')
     assert.deepEqual((await readAll(store, id)).map(({ seq }) => seq), [1, 2, 3, 4, 5])
+  })
+
+  it('of an earlier version, which wrote no turns, are taken in turns too', async t => {
+    const redis = await startRedis(t)
+    const store = openStore(t, redis.url)
+    const ids = [newId('7'), newId('7'), newId('7')]
+    for (const [index, id] of ids.entries()) await append(store, id, undefined, { due: 0, owner: index < 2 ? 'ann' : 'bob' })
+    await redis.client.del('shenma:sessions:{7}:turns')
+    for (const id of ids) await redis.client.hdel(redisKey(id, 'head'), 'turn')
+    // Its time has changed since an earlier version wrote it.
+    const later = newId('7')
+    const top = await append(store, later, undefined, { due: 60_000, owner: 'eve' })
+    await redis.client.zadd('shenma:sessions:{7}:due', 1, later)
+    const taken = await store.take('a', 3, 60_000)
+    const left = ids.filter(id => !taken.ids.includes(id))
+    assert.deepEqual([taken.ids.length, taken.ids.includes(ids[2] as string), taken.ids.includes(later), left.length], [3, true, true, 1])
+    assert.equal(await store.append(appendOf(later, top, { due: 0, owner: 'eve' })), 'ok')
+    assert.deepEqual(new Set((await store.take('a', 5, 60_000)).ids), new Set([later, ...left]))
   })
 
   it('go on in a cluster when a master is lost', async t => {

@@ -442,6 +442,29 @@ for (const variant of VARIANTS) {
         assert.equal((await fixture.another().take('b', 30, 60_000, new Set(['skill/2']))).ids.length, 20)
       })
 
+      test('one session of each owner after the other, however many of one were due before', async () => {
+        const owners = new Map<string, string>()
+        const leave = async (owner: string, shard: string) => {
+          const id = newId(shard)
+          owners.set(id, owner)
+          await append(fixture.store, id, undefined, { due: 0, owner })
+        }
+        for (let each = 0; each < 20; each++) await leave('ann', '7')
+        await fixture.step(20)
+        for (const owner of ['bob', 'eve']) for (let each = 0; each < 2; each++) await leave(owner, '7')
+        const taken: string[] = []
+        for (let each = 0; each < 3; each++) taken.push(...(await fixture.store.take('a', 2, 60_000)).ids.map(id => owners.get(id) ?? ''))
+        assert.deepEqual([taken.slice(0, 3).sort(), taken.slice(3).sort()], [['ann', 'bob', 'eve'], ['ann', 'bob', 'eve']])
+      })
+
+      test('nothing of the owners that are passed over, wherever what others have left is', async () => {
+        for (const shard of '0123456789abcdef') await append(fixture.store, newId(shard), undefined, { due: 0, owner: 'ann' })
+        const id = newId('9')
+        await append(fixture.store, id, undefined, { due: 0, owner: 'bob' })
+        const take = async (passed: readonly string[]) => (await fixture.store.take('a', 1, 60_000, undefined, new Set(passed))).ids
+        assert.deepEqual([await take(['ann', 'bob']), await take(['ann']), (await take(['bob'])).length], [[], [id], 1])
+      })
+
       test('nothing that has ended', async () => {
         const id = newId()
         const top = await append(fixture.store, id, undefined, { due: 0, driver: 'a' })

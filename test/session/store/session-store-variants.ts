@@ -142,6 +142,12 @@ async function turnForward ({ client }: RedisServer, ms: number): Promise<void> 
     if (/:(?:due|ended)$/.test(key)) {
       for (const member of await client.zrange(key, '0', '-1')) await client.zincrby(key, -ms, member)
     }
+    if (key.endsWith(':turns')) {
+      for (const member of await client.zrange(key, '0', '-1')) {
+        const [, turn = '', due, id = ''] = /^(.*)(\d{15})(\w{32})$/s.exec(member) ?? []
+        await client.multi().zrem(key, member).zadd(key, 0, `${turn}${String(Number(due) - ms).padStart(15, '0')}${id}`).exec()
+      }
+    }
     const left = await client.pttl(key)
     if (left >= 0) await (left > ms ? client.pexpire(key, left - ms) : client.del(key))
   }

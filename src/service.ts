@@ -38,6 +38,7 @@ import { UsageLedger } from './service/usage.ts'
 import { VersionReader } from './service/version-reader.ts'
 import type { InTurn } from './store/directory-store.ts'
 import { kindPrefix, type Store, type StoreKeys } from './store/store.ts'
+import type { UsageStore } from './store/usage-store.ts'
 import { goLanguage } from './template/go/go-language.ts'
 import { handlebarsLanguage } from './template/handlebars/handlebars-language.ts'
 import type { PreparationState } from './tool/preparation.ts'
@@ -63,6 +64,7 @@ export interface Service extends SessionServices {
   /** For programs that use the service without HTTP; errors are returned, not thrown. */
   readonly llmFunctionsFor: (caller: Caller) => LlmFunctions
   readonly usage: UsageLedger
+  readonly budgets: Budgets
   readonly rates: Rates
   readonly renderPrompt: RenderPrompt
   readonly chatWithPrompt: ChatWithPrompt
@@ -100,6 +102,7 @@ export async function openService (config: Config, log: Log, options: {
     reload (): void
     changed (keys: readonly string[]): void
     inTurn: InTurn
+    readonly usage: UsageStore
   } | undefined
   /** Without a request, a continued session has the rights of its owner. @default no tokens */
   readonly owners?: Owners | undefined
@@ -115,9 +118,9 @@ export async function openService (config: Config, log: Log, options: {
   const rates = await openRates(config, log)
   const prices = observer?.metrics.prices ?? await pricesFrom(config)
   const model = await createModels(config, process.env, log)
-  const shared = model === undefined ? undefined : await openUsage(config, log)
-  const usage = new UsageLedger(prices, shared)
-  const budgets = new Budgets(offered.budgets ?? [], prices, shared)
+  const counts = model === undefined ? undefined : await openUsage(config, log, peers?.usage)
+  const usage = new UsageLedger(prices, counts)
+  const budgets = new Budgets(offered.budgets ?? [], prices, counts)
   const countTokens = (caller: Caller, { inputTokens, outputTokens }: TokenUsage): void => { rates.count(caller, 'tokens', inputTokens + outputTokens) }
   const models = new CountedModels(model, usage, countTokens, budgets)
 
@@ -214,6 +217,7 @@ export async function openService (config: Config, log: Log, options: {
     embeddingModel: config.LLM_EMBEDDING_MODEL,
     llmFunctionsFor: caller => createLlmFunctions({ models, log, caller, defaultModel: config.LLM_MODEL, defaultEmbeddingModel: config.LLM_EMBEDDING_MODEL }),
     usage,
+    budgets,
     rates,
     renderPrompt,
     chatWithPrompt: createPromptChat({ ...chatOptions, renderPrompt }),

@@ -144,7 +144,7 @@ export async function createServer ({ service, kindRoutes, ...options }: {
     planRoutes(api, service)
     terminalRoutes(api, service)
     traceRoutes(api, service.traces)
-    usageRoutes(api, service.usage)
+    usageRoutes(api, service)
     memoryRoutes(api, service.memories)
     statusRoutes(api, service)
     resourceRoutes(api, options.access)

@@ -148,6 +148,9 @@ export class BoundedNames {
 /** The buckets for durations, in s: from a render without tools, 0.1 ms, to the longest chat, 600 s. */
 const DURATIONS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600]
 
+/** Those of calls of models, in s. */
+export const LONG_DURATIONS: readonly number[] = DURATIONS.filter(bound => bound >= 0.25)
+
 /** In s. */
 const OVERHEADS = DURATIONS.filter(bound => bound <= 1)
 

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { budgetUsed, priceUnknown } from '../base/errors.ts'
+import { type Caller, NamePatterns } from '../access/caller.ts'
 import type { Budget } from '../config/operator.ts'
-import { NamePatterns } from '../access/caller.ts'
 import type { Prices, TokenCounts } from '../observe/prices.ts'
-import type { SharedUsage } from '../store/redis/redis-usage.ts'
+import { MemoryUsage, type UsageStore } from '../store/usage-store.ts'
 import type { UsedBy } from './usage.ts'
 
 /** What a call may write where it says no bound of its own: most answers are shorter. */
@@ -21,20 +21,21 @@ export interface Reservation {
 
 /**
  * Before a call, its estimate is held in each budget that it falls under; afterwards, what it used takes its place. A call is refused once a
- * budget is used up by what was used and held, so that many at once pass the bound by one call at most. Over Redis, replicas share the
- * budgets; while it is away, each has its own count of them.
+ * budget is used up by what was used and held, so that many at once pass the bound by one call at most. Replicas share the budgets
+ * over Redis, and workers over their primary process; while the store is away, each process has its own count of them.
  */
 export class Budgets {
   readonly #budgets: ReadonlyArray<Budget & { readonly allowed: NamePatterns | undefined }>
   readonly #prices: Prices
-  readonly #shared: SharedUsage | undefined
-  readonly #own = new OwnBudgets()
+  readonly #store: UsageStore
+  /** While the store is away. */
+  readonly #own = new MemoryUsage()
   readonly #now: () => number
 
-  constructor (budgets: readonly Budget[], prices: Prices, shared?: SharedUsage, now = Date.now) {
+  constructor (budgets: readonly Budget[], prices: Prices, store: UsageStore = new MemoryUsage(), now = Date.now) {
     this.#budgets = budgets.map(budget => ({ ...budget, allowed: budget.prompts && new NamePatterns(budget.prompts) }))
     this.#prices = prices
-    this.#shared = shared
+    this.#store = store
     this.#now = now
   }
 
@@ -54,7 +55,7 @@ export class Budgets {
       for (const budget of budgets) {
         const amount = amountOf(budget, estimate, this.#prices.costOf(model, estimate))
         if (amount === undefined) throw priceUnknown(model, budget.name)
-        const key = `${budget.name}:${budget.unit}:${budget.period}:${periodOf(budget.period, now)}`
+        const key = keyOf(budget, now)
         held.push({ budget, key, amount })
         const { isFree, used } = await this.#reserve(key, call, amount, budget)
         if (isFree) continue
@@ -73,39 +74,22 @@ export class Budgets {
     }
   }
 
+  /** Budgets that bind the caller, or all of them. @throws Error while the store is away */
+  async list (caller?: Caller): Promise<ReadonlyArray<Budget & { readonly used: number, readonly ends: number }>> {
+    const now = this.#now()
+    const binding = this.#budgets.filter(({ tokens }) => caller === undefined || (tokens?.includes(caller.name) ?? true))
+    return await Promise.all(binding.map(async budget => ({ ...budget, used: await this.#store.used(keyOf(budget, now)), ends: endOf(budget.period, now) })))
+  }
+
   async #reserve (key: string, call: string, amount: number, { most, period }: Budget) {
     const own = this.#own.reserve(key, call, amount, most)
-    return await this.#shared?.reserve(key, call, amount, most, LIFETIME[period]).catch(() => undefined) ?? own
+    return await this.#store.reserve(key, call, amount, most, LIFETIME[period]).catch(() => own)
   }
 
   async #settle (key: string, call: string, amount: number): Promise<void> {
-    this.#own.settle(key, call, amount)
+    void this.#own.settle(key, call, amount)
     // What cannot be settled stays held: the budget is told too low, not too high.
-    await this.#shared?.settle(key, call, amount).catch(() => {})
-  }
-}
-
-/** For a process without a shared store, and while that is away. */
-class OwnBudgets {
-  readonly #used = new Map<string, { used: number, readonly held: Map<string, number> }>()
-
-  reserve (key: string, call: string, amount: number, most: number): { readonly isFree: boolean, readonly used: number } {
-    let budget = this.#used.get(key)
-    if (budget === undefined) {
-      // The period before is over, and with it what its last calls use.
-      const ofIt = key.slice(0, key.lastIndexOf(':') + 1)
-      for (const known of this.#used.keys()) if (known.startsWith(ofIt)) this.#used.delete(known)
-      this.#used.set(key, budget = { used: 0, held: new Map<string, number>() })
-    }
-    const used = [...budget.held.values()].reduce((sum, each) => sum + each, budget.used)
-    if (used >= most) return { isFree: false, used }
-    budget.held.set(call, amount)
-    return { isFree: true, used }
-  }
-
-  settle (key: string, call: string, amount: number): void {
-    const budget = this.#used.get(key)
-    if (budget?.held.delete(call) === true) budget.used += amount
+    await this.#store.settle(key, call, amount).catch(() => {})
   }
 }
 
@@ -117,8 +101,8 @@ function describe ({ unit, most, period }: Budget): string {
   return `${unit === 'usd' ? `${most / 1e9} USD` : `${most} tokens`} a ${period}`
 }
 
-function periodOf (period: Budget['period'], now: number): string {
-  return new Date(now).toISOString().slice(0, period === 'day' ? 10 : 7)
+function keyOf ({ name, unit, period }: Budget, now: number): string {
+  return `${name}:${unit}:${period}:${new Date(now).toISOString().slice(0, period === 'day' ? 10 : 7)}`
 }
 
 /** In ms since 1970. */

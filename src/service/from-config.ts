@@ -10,7 +10,7 @@ import { DEFAULT_LIMITS, isBuiltin, type ModelClient, SCRIPT_URL } from '../llm/
 import type { ProviderConfig } from '../llm/providers.ts'
 import { Prices } from '../observe/prices.ts'
 import type { SharedCounters } from '../store/redis/redis-counters.ts'
-import type { SharedUsage } from '../store/redis/redis-usage.ts'
+import { MemoryUsage, type UsageStore } from '../store/usage-store.ts'
 import type { EnvironSource } from '../template/run.ts'
 import type { TlsFiles } from '../tool/egress.ts'
 import { createOperator, type ModuleDirectory, type Operator } from '../tool/operator.ts'
@@ -91,9 +91,9 @@ export async function openRates (config: Config, log: Log): Promise<Rates> {
   return new Rates({ shared: await openCounters(config, log), prefix: `${config.KEY_PREFIX}rates:counts:` })
 }
 
-/** Opened only where models can be asked. */
-export async function openUsage (config: Config, log: Log): Promise<SharedUsage | undefined> {
-  if (config.REDIS_URL === '') return undefined
+/** Opened only where models can be asked. @param ofWorkers the store of the primary process */
+export async function openUsage (config: Config, log: Log, ofWorkers: UsageStore | undefined): Promise<UsageStore> {
+  if (config.REDIS_URL === '') return ofWorkers ?? new MemoryUsage()
   const { createRedisUsage } = await import('../store/redis/redis-usage.ts')
   return createRedisUsage({ url: config.REDIS_URL, sentinelPassword: config.REDIS_SENTINEL_PASSWORD, log, prefix: config.KEY_PREFIX })
 }

@@ -2,36 +2,42 @@ import { randomUUID } from 'node:crypto'
 import type { Caller } from '../access/caller.ts'
 import { beginningOf } from '../base/text.ts'
 import type { TokenUsage } from '../observe/activity.ts'
+import { BoundedNames, LONG_DURATIONS } from '../observe/metrics.ts'
 import type { Prices } from '../observe/prices.ts'
-import type { SharedUsage } from '../store/redis/redis-usage.ts'
+import { inTurn } from '../runtime/event-loop.ts'
+import { addRow, type Counts, KEPT_DAYS, MemoryUsage, type UsageStore } from '../store/usage-store.ts'
 
-// What models were asked, by whom, with which prompt, and what it cost: a row for each day and combination. With a shared store (Redis) all
-// replicas count into the same rows, within a second; without one, the rows are those of this process since its start.
+// What models were asked, by whom, with which prompt, how it ended, and what it cost: a row for each day and combination, in a store that may
+// be shared, and that gets the counts within a second.
 
 /** What a row is about. `''` stands for none: no token, no prompt, no label. */
 export const USAGE_KEYS = ['day', 'token', 'prompt', 'version', 'label', 'model'] as const
 
-/** `cost` is in billionths of a USD, of the calls whose price is known; the others are counted in `unpricedCalls`. */
-export const USAGE_COUNTS = [
-  'calls', 'estimatedCalls', 'unpricedCalls', 'inputTokens', 'outputTokens', 'cachedTokens', 'reasoningTokens', 'estimatedTokens', 'cost'
+/** `cost` is in billionths of a USD, of the calls whose price is known; the others are counted in `unpricedCalls`. Stores know their order. */
+const USAGE_COUNTS = [
+  'calls', 'estimatedCalls', 'unpricedCalls', 'inputTokens', 'outputTokens', 'cachedTokens', 'reasoningTokens', 'estimatedTokens', 'cost', 'errors'
 ] as const
+
+/** Bounds for how long whole answers took, in ms; stores know their order. */
+export const TIMES: readonly number[] = LONG_DURATIONS.map(seconds => seconds * 1000)
 
 export type UsageKey = typeof USAGE_KEYS[number]
 type UsageCount = typeof USAGE_COUNTS[number]
-export type UsageRow = Readonly<Record<UsageKey, string> & Record<UsageCount, number>>
-
-/** Callers may name any model; rows of a day beyond these are one, `(others)`. */
-const MAX_ROWS = 5000
-const OTHERS = '(others)'
+export interface UsageRow extends Readonly<Record<UsageKey, string> & Record<UsageCount, number>> {
+  /** Whose time was counted: calls that were answered to their end. */
+  readonly timedCalls: number
+  /** The least bound within which 95 of 100 came, in ms; infinite beyond all bounds, `undefined` without timed calls. */
+  readonly p95: number | undefined
+}
 
 /** In characters. */
 const MAX_MODEL_NAME = 200
 
+/** Names of models that have answered and are known by it. */
+const MAX_MODELS = 1000
+
 /** In ms. */
 const SHARE_AFTER = 1000
-
-/** Days for which rows are kept. */
-export const KEPT_DAYS = 90
 
 export interface UsedBy {
   readonly caller: Caller
@@ -40,106 +46,136 @@ export interface UsedBy {
   readonly activity?: { readonly promptVersion: number | undefined, readonly promptLabel: string | undefined } | undefined
 }
 
+/** How a call ended: answered after so many ms, failed, or left by its caller. */
+export type CallEnd = number | 'failed' | 'left'
+
 export class UsageLedger {
-  /** In ms since 1970. */
-  readonly since: number
   readonly prices: Prices
-  readonly #shared: SharedUsage | undefined
+  readonly #store: UsageStore
   readonly #now: () => number
-  readonly #days = new Map<string, Map<string, number[]>>()
+  readonly #models = new BoundedNames(MAX_MODELS)
   #unreported = new Map<string, Map<string, number[]>>()
-  #timer: NodeJS.Timeout | undefined
-  #sharing: Promise<void> = Promise.resolve()
   #report: { readonly id: string, readonly days: Map<string, Map<string, number[]>> } | undefined
+  #timer: NodeJS.Timeout | undefined
+  #turn: Promise<unknown> = Promise.resolve()
 
   /** @param now in ms since 1970 */
-  constructor (prices: Prices, shared?: SharedUsage, now = Date.now) {
+  constructor (prices: Prices, store: UsageStore = new MemoryUsage(), now = Date.now) {
     this.prices = prices
-    this.since = now()
-    this.#shared = shared
+    this.#store = store
     this.#now = now
   }
 
-  get isShared (): boolean {
-    return this.#shared !== undefined
-  }
-
   /** @returns what it cost, in billionths of a USD; `undefined` when nobody knows */
-  count ({ caller, prompt, activity }: UsedBy, given: string, usage: TokenUsage): number | undefined {
+  count ({ caller, prompt, activity }: UsedBy, given: string, usage: TokenUsage, end: CallEnd): number | undefined {
     const model = beginningOf(given, MAX_MODEL_NAME)
     const cost = this.prices.costOf(model, usage)
-    const day = dayOf(this.#now())
     const { inputTokens, outputTokens, cachedTokens = 0, reasoningTokens = 0, isEstimate } = usage
-    const row = [caller.name, prompt, String(activity?.promptVersion ?? ''), activity?.promptLabel ?? '', model]
-    const estimatedTokens = isEstimate ? inputTokens + outputTokens : 0
-    const numbers = [1, Number(isEstimate), Number(cost === undefined), inputTokens, outputTokens, cachedTokens, reasoningTokens, estimatedTokens, cost ?? 0]
-    if (this.#shared === undefined) this.#add(this.#days, day, row, numbers)
-    else {
-      this.#add(this.#unreported, day, row, numbers)
-      this.#timer ??= setTimeout(() => { this.#sharing = this.#share(this.#shared as SharedUsage) }, SHARE_AFTER).unref()
+    const row = JSON.stringify([caller.name, prompt, String(activity?.promptVersion ?? ''), activity?.promptLabel ?? '', this.#named(model, end)])
+    const [estimated, unpriced, errors] = [isEstimate, cost === undefined, end === 'failed'].map(Number)
+    const tokens = [inputTokens, outputTokens, cachedTokens, reasoningTokens, isEstimate ? inputTokens + outputTokens : 0]
+    const counts = [1, estimated, unpriced, ...tokens, cost ?? 0, errors] as number[]
+    if (typeof end === 'number') {
+      const place = TIMES.findIndex(bound => end <= bound)
+      for (let index = place < 0 ? TIMES.length : place; index > 0; index--) counts.push(0)
+      counts.push(1)
     }
+    const day = dayOf(this.#now())
+    let rows = this.#unreported.get(day)
+    if (rows === undefined) this.#unreported.set(day, rows = new Map())
+    addRow(rows, row, counts)
+    this.#shareSoon()
     return cost
   }
 
-  /** Sums of the rows from one day to another, both included, over what `by` does not name. @throws Error while the shared store is away */
-  async read (from: string, to: string, by: readonly UsageKey[]): Promise<readonly UsageRow[]> {
+  /** Models that are configured. */
+  expect (models: Iterable<string>): void {
+    this.#models.reserve(models)
+  }
+
+  /** When the counts begin, in ms since 1970; `undefined` where they outlive the processes. */
+  async since (): Promise<number | undefined> {
+    return await this.#store.since()
+  }
+
+  /**
+   * Sums of the rows from one day to another, both included, over what `by` does not name, of those that have the wanted values.
+   * Beyond `MAX_ROWS` they are one. @throws Error while the store is away
+   */
+  async read (from: string, to: string, by: readonly UsageKey[], wanted: Readonly<Partial<Record<UsageKey, string>>> = {}): Promise<readonly UsageRow[]> {
     const days = daysBetween(from, to)
-    const found = await Promise.all(days.map(async day => [day, await this.#shared?.read(day) ?? this.#days.get(day) ?? []] as const))
-    const own = [this.#unreported, this.#report?.days].flatMap(unsent => [...unsent ?? []].filter(([day]) => days.includes(day)))
-    const sums = new Map<string, { keys: Record<UsageKey, string>, numbers: number[] }>()
-    for (const [day, rows] of [...found, ...own]) {
-      for (const [text, numbers] of rows) {
-        const [token = '', prompt = '', version = '', label = '', model = ''] = JSON.parse(text) as string[]
-        const whole: Record<UsageKey, string> = { day, token, prompt, version, label, model }
-        const keys = Object.fromEntries(USAGE_KEYS.map(key => [key, by.includes(key) ? whole[key] : ''])) as Record<UsageKey, string>
-        const place = JSON.stringify(keys)
-        const sum = sums.get(place) ?? { keys, numbers: USAGE_COUNTS.map(() => 0) }
-        sums.set(place, sum)
-        addTo(sum.numbers, numbers)
+    const places = by.map(key => USAGE_KEYS.indexOf(key))
+    const only = USAGE_KEYS.flatMap((key, place) => wanted[key] === undefined ? [] : [{ place, value: wanted[key] }])
+    const sums = new Map<string, number[]>()
+    const take = (day: string, rows: ReadonlyMap<string, Counts>): void => {
+      for (const [text, counts] of rows) {
+        const values = [day, ...JSON.parse(text) as string[]]
+        if (only.every(({ place, value }) => values[place] === value)) addRow(sums, JSON.stringify(places.map(place => values[place])), counts)
       }
     }
-    const named = (numbers: readonly number[]) => Object.fromEntries(USAGE_COUNTS.map((name, index) => [name, numbers[index] ?? 0]))
-    return Array.from(sums.values(), ({ keys, numbers }) => ({ ...keys, ...named(numbers) }) as UsageRow)
+    // In turn with reports, so that what is on its way is counted once.
+    await this.#inTurn(async () => {
+      for (const day of days) {
+        const rows = await this.#store.read(day)
+        await inTurn(() => { take(day, rows) })
+      }
+      for (const unsent of [this.#unreported, this.#report?.days]) for (const [day, rows] of unsent ?? []) if (days.includes(day)) take(day, rows)
+    })
+    return Array.from(sums, ([text, counts]) => {
+      const values = JSON.parse(text) as string[]
+      const keys = Object.fromEntries(USAGE_KEYS.map(key => [key, by.includes(key) ? values[by.indexOf(key)] : ''])) as Record<UsageKey, string>
+      return { ...keys, ...describe(counts) }
+    })
   }
 
   async close (): Promise<void> {
+    await this.#inTurn(() => this.#share())
     clearTimeout(this.#timer)
-    await this.#sharing
-    if (this.#shared === undefined) return
-    await this.#share(this.#shared)
-    clearTimeout(this.#timer)
-    await this.#shared.close()
+    await this.#store.close()
   }
 
-  #add (days: Map<string, Map<string, number[]>>, day: string, row: readonly string[], numbers: readonly number[]): void {
-    let rows = days.get(day)
-    if (rows === undefined) {
-      days.set(day, rows = new Map())
-      const oldest = dayOf(this.#now() - KEPT_DAYS * DAY)
-      for (const known of days.keys()) if (known < oldest) days.delete(known)
-    }
-    const own = JSON.stringify(row)
-    const place = rows.has(own) || rows.size < MAX_ROWS ? own : JSON.stringify(row.map(() => OTHERS))
-    const sum = rows.get(place)
-    if (sum === undefined) rows.set(place, [...numbers])
-    else addTo(sum, numbers)
+  /** Callers make up names of models: one that has never answered gets no row of its own for its failures. */
+  #named (model: string, end: CallEnd): string {
+    if (end === 'failed') return this.#models.find(model)
+    this.#models.take(model)
+    return model
+  }
+
+  async #inTurn (work: () => Promise<void>): Promise<void> {
+    const done = this.#turn.then(work)
+    this.#turn = done.catch(() => {})
+    await done
+  }
+
+  #shareSoon (): void {
+    this.#timer ??= setTimeout(() => { void this.#inTurn(() => this.#share()) }, SHARE_AFTER).unref()
   }
 
   /** A report that fails may have arrived: it is sent again as it was, before newer counts. */
-  async #share (shared: SharedUsage): Promise<void> {
+  async #share (): Promise<void> {
+    clearTimeout(this.#timer)
     this.#timer = undefined
     this.#report ??= this.#unreported.size === 0 ? undefined : { id: randomUUID(), days: this.#unreported }
     if (this.#report === undefined) return
     if (this.#report.days === this.#unreported) this.#unreported = new Map()
     const { id, days } = this.#report
     try {
-      for (const [day, rows] of days) await shared.add(day, rows, id)
+      for (const [day, rows] of days) await this.#store.add(day, rows, id)
       this.#report = undefined
     } catch {
       // The connection has logged why.
     }
-    if (this.#report !== undefined || this.#unreported.size > 0) this.#timer ??= setTimeout(() => { this.#sharing = this.#share(shared) }, SHARE_AFTER).unref()
+    if (this.#report !== undefined || this.#unreported.size > 0) this.#shareSoon()
   }
+}
+
+function describe (counts: Counts): Omit<UsageRow, UsageKey> {
+  const named = Object.fromEntries(USAGE_COUNTS.map((name, index) => [name, counts[index] ?? 0])) as Record<UsageCount, number>
+  const times = counts.slice(USAGE_COUNTS.length)
+  const timedCalls = times.reduce((sum, each) => sum + each, 0)
+  let within = 0
+  const place = times.findIndex(each => (within += each) >= 0.95 * timedCalls)
+  return { ...named, timedCalls, p95: timedCalls === 0 ? undefined : TIMES[place] ?? Infinity }
 }
 
 /** In ms. */
@@ -154,8 +190,4 @@ function daysBetween (from: string, to: string): string[] {
   const days: string[] = []
   for (let time = Date.parse(from); time <= Date.parse(to) && days.length <= KEPT_DAYS; time += DAY) days.push(dayOf(time))
   return days
-}
-
-function addTo (sum: number[], numbers: readonly number[]): void {
-  for (let index = 0; index < numbers.length; index++) sum[index] = (sum[index] ?? 0) + (numbers[index] ?? 0)
 }

@@ -3,8 +3,9 @@ import { once } from 'node:events'
 import { AggregatorRegistry } from 'prom-client'
 import type { Log } from '../runtime/telemetry.ts'
 import type { CollectedMetrics } from '../observe/metrics.ts'
+import { MemoryUsage } from '../store/usage-store.ts'
 import { memoryFlags } from './memory-flags.ts'
-import type { FromWorker, ToWorker } from './worker-link.ts'
+import type { FromWorker, ToWorker, UsageCall } from './worker-link.ts'
 
 /** A counter must never fall, or Prometheus sees a restart: dead workers' counters stay, a late worker counts with its last numbers. */
 export class Tallies<Worker> {
@@ -96,6 +97,8 @@ interface PrimaryOptions {
 export class Primary {
   readonly #options: PrimaryOptions
   readonly #gatherings = new Map<string, Gathering>()
+  /** Without Redis, of all workers, so that budgets are not passed by each of them. */
+  readonly #usage = new MemoryUsage()
   readonly #tallies = new Tallies<Worker>()
   readonly #writers = new Mutex<Worker>(worker => { send(worker, { kind: 'entered' }) })
   #stopping = false
@@ -157,6 +160,11 @@ export class Primary {
     })
   }
 
+  async #answerUsage ({ method, args }: UsageCall): Promise<unknown> {
+    const answer = this.#usage[method].bind(this.#usage) as (...given: readonly unknown[]) => Promise<unknown>
+    return await answer(...args)
+  }
+
   #hear (worker: Worker, message: FromWorker): void {
     const others = workers().filter(each => each !== worker && each.isConnected())
     switch (message.kind) {
@@ -179,6 +187,9 @@ export class Primary {
       case 'collected':
         this.#tallies.take(worker, message.metrics)
         this.#gatherings.get(`${message.asker} ${message.question}`)?.take()
+        break
+      case 'usage':
+        void this.#answerUsage(message.call).then(result => { send(worker, { kind: 'counted', question: message.question, result }) })
         break
       case 'enter':
         this.#writers.enter(worker)

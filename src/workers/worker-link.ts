@@ -1,4 +1,5 @@
 import type { CollectedMetrics } from '../observe/metrics.ts'
+import type { UsageStore } from '../store/usage-store.ts'
 
 /** In ms; the primary process itself waits up to 2 s for the other workers. */
 const PATIENCE = 3000
@@ -7,6 +8,7 @@ export class WorkerLink {
   /** Also resolves when the primary process has died. */
   readonly stopped: Promise<{ readonly leave: boolean }>
   readonly #questions = new Map<number, (metrics: readonly CollectedMetrics[]) => void>()
+  readonly #usage = new Map<number, (answer: UsageAnswer) => void>()
   #asked = 0
   #enter = () => {}
   #duties: SiblingDuties | undefined
@@ -15,12 +17,39 @@ export class WorkerLink {
     // Only the primary process stops workers: a signal often reaches its whole group, and a second stop would break off requests.
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {})
     this.stopped = new Promise(resolve => {
-      process.on('disconnect', () => resolve({ leave: false }))
+      process.on('disconnect', () => {
+        for (const answer of this.#usage.values()) answer({})
+        resolve({ leave: false })
+      })
       process.on('message', (message: ToWorker) => {
         if (message.kind === 'stop') resolve(message)
         else this.#hear(message)
       })
     })
+  }
+
+  /** Counts and budgets of all workers, which the primary process keeps. */
+  readonly usage: UsageStore = {
+    since: () => this.#askUsage({ method: 'since', args: [] }),
+    add: (...args) => this.#askUsage({ method: 'add', args }),
+    read: (...args) => this.#askUsage({ method: 'read', args }),
+    reserve: (...args) => this.#askUsage({ method: 'reserve', args }),
+    settle: (...args) => this.#askUsage({ method: 'settle', args }),
+    used: (...args) => this.#askUsage({ method: 'used', args }),
+    close: async () => {}
+  }
+
+  /** @throws Error when the primary process is gone */
+  async #askUsage<M extends keyof UsageStore> (call: UsageCall<M>): Promise<Awaited<ReturnType<UsageStore[M]>>> {
+    const question = ++this.#asked
+    const answer = await new Promise<UsageAnswer>(resolve => {
+      this.#usage.set(question, resolve)
+      if (process.connected) send({ kind: 'usage', question, call })
+      else resolve({})
+    })
+    this.#usage.delete(question)
+    if (!('result' in answer)) throw new Error('the primary process, which keeps the counts, is gone')
+    return answer.result as Awaited<ReturnType<UsageStore[M]>>
   }
 
   attend (duties: SiblingDuties): void {
@@ -87,6 +116,9 @@ export class WorkerLink {
       case 'watched':
         this.#duties?.watched()
         break
+      case 'counted':
+        this.#usage.get(message.question)?.(message)
+        break
       case 'entered':
         this.#enter()
     }
@@ -100,6 +132,15 @@ export class WorkerLink {
 function send (message: FromWorker): void {
   if (process.connected) process.send?.(message)
 }
+
+/** What is asked of the primary process about counts and budgets. */
+export interface UsageCall<M extends keyof UsageStore = keyof UsageStore> {
+  readonly method: M
+  readonly args: Parameters<UsageStore[M]>
+}
+
+/** Without a result when nobody answers any more. */
+interface UsageAnswer { readonly result?: unknown }
 
 interface SiblingDuties {
   collectMetrics (): Promise<CollectedMetrics>
@@ -117,6 +158,7 @@ export type FromWorker =
   /** Asks for the right to write to the store, which one worker has at a time. */
   | { readonly kind: 'enter' }
   | { readonly kind: 'leave' }
+  | { readonly kind: 'usage', readonly question: number, readonly call: UsageCall }
 
 export type ToWorker =
   /** Asks the worker to stop; with `leave`, only after load balancers have stopped sending it requests. */
@@ -125,5 +167,6 @@ export type ToWorker =
   | { readonly kind: 'changed', readonly keys: readonly string[] }
   | { readonly kind: 'watched' }
   | { readonly kind: 'entered' }
+  | { readonly kind: 'counted', readonly question: number, readonly result: unknown }
   | { readonly kind: 'collect', readonly asker: number, readonly question: number }
   | { readonly kind: 'gathered', readonly question: number, readonly metrics: readonly CollectedMetrics[] }

@@ -84,6 +84,30 @@ describe('WORKERS=2', () => {
     }
   })
 
+  it('share budgets and counts of calls without Redis', async t => {
+    const folder = await createTemporaryFolder()
+    t.after(folder.remove)
+    await folder.write('operator.yaml', 'budgets: { team: { day: { tokens: 1 } } }')
+    const service = await startWorkers(t, { STORE_DIR: folder.path, OPERATOR_FILE: `${folder.path}/operator.yaml`, LLM_BASE_URL: 'builtin:echo' })
+    const ask = async (): Promise<number> => {
+      const body = JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'Hello' }] })
+      const reply = await request(`${service.url}/v1/chat/completions`, { method: 'POST', body, headers: { 'content-type': 'application/json' }, reset: true })
+      await reply.body.dump()
+      return reply.statusCode
+    }
+    const statuses: number[] = []
+    for (let call = 0; call < 6; call++) statuses.push(await ask())
+    assert.deepEqual(statuses, [200, 429, 429, 429, 429, 429])
+    const told = async () => [...new Set(await Promise.all(Array.from({ length: 6 }, async () => {
+      const [usage, { budgets: [team] }] = await Promise.all(['', '/budgets'].map(async path => JSON.parse(await get(`${service.url}/api/usage${path}`)))) as [{ rows: unknown, since: string }, { budgets: unknown[] }]
+      return JSON.stringify([usage.rows, usage.since, team])
+    })))]
+    await waitFor('both to tell the same', async () => {
+      const [one = '', ...others] = await told()
+      return others.length === 0 && one.includes('"calls":1,')
+    })
+  })
+
   it('replaces a worker that dies', async t => {
     const service = await startWorkers(t, { STORE_DIR: 'examples' })
     const [victim] = listeners(service)

@@ -7,7 +7,7 @@ import { shared } from '../helpers/shared.ts'
 import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
 import { bearer, tokenEntry } from '../helpers/tokens.ts'
 
-const answers: Answer = (_hit, response) => sendJson(response, 200, completion('ok'))
+const answers: Answer = ({ body }, response) => { sendJson(response, body.includes('broken') ? 400 : 200, completion('ok')) }
 
 /** `ide` may use 100 tokens a day; each answer uses 29. */
 const open = shared(async suite => {
@@ -55,6 +55,22 @@ describe('GET /api/usage', () => {
     assert.deepEqual(await rows('boss'), ['boss', 'bot', 'ide'])
   })
 
+  it('tells a token whose calls it sees, and nothing of others, also where it asks for them', async () => {
+    const { service } = await open()
+    const { json } = await service.get('/api/usage?by=token&token=boss', bearer('bot'))
+    assert.deepEqual([json['ofToken'], json['rows']], ['bot', []])
+    assert.equal((await service.get('/api/usage', bearer('boss'))).json['ofToken'], undefined)
+  })
+
+  it('tells of one prompt its versions, with errors and how long answers took', async () => {
+    const { service } = await open()
+    await service.post('/api/chat/prompts/hi', { model: 'broken' }, bearer('bot'))
+    const { rows } = (await service.get('/api/usage?by=prompt,version,label&prompt=hi&token=bot', bearer('boss'))).json as unknown as { rows: Array<Record<string, unknown>> }
+    const [row] = rows
+    assert.deepEqual([rows.length, row?.['prompt'], row?.['version'], row?.['errors'], Number(row?.['calls']) - Number(row?.['timedCalls'])], [1, 'hi', '', 1, 1])
+    assert.ok([250, 500, 1000, 2500, 5000].includes(Number(row?.['p95Ms'])), JSON.stringify(row))
+  })
+
   const wrong: ReadonlyArray<readonly [query: string, message: RegExp]> = [
     ['by=day,colour', /by: expected names out of day, token, .*, got "colour"/],
     ['from=2026-02-31', /from and to/],
@@ -69,4 +85,17 @@ describe('GET /api/usage', () => {
       assert.match(String(json['message']), message)
     })
   }
+})
+
+describe('GET /api/usage/budgets', () => {
+  it('tells a token those that bind it, and who sees all entries all of them', async () => {
+    const { service } = await open()
+    const listed = async (name: string) => ((await service.get('/api/usage/budgets', bearer(name))).json['budgets'] as unknown as Array<Record<string, unknown>>)
+      .map(({ name: budget, period, unit, most, tokens, prompts }) => [budget, period, unit, most, tokens, prompts])
+    const unpriced = ['unpriced', 'month', 'usd', 0.5, undefined, ['dear']]
+    assert.deepEqual(await listed('boss'), [['team', 'day', 'tokens', 100, ['ide'], undefined], unpriced])
+    assert.deepEqual(await listed('bot'), [unpriced])
+    const [team] = (await service.get('/api/usage/budgets', bearer('ide'))).json['budgets'] as unknown as Array<Record<'used' | 'ends', unknown>>
+    assert.ok(Number(team?.used) >= 100 && /T00:00:00\.000Z$/.test(String(team?.ends)), JSON.stringify(team))
+  })
 })

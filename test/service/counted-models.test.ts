@@ -17,13 +17,18 @@ async function open (t: TestContext, answer: Answer, options: Partial<ModelClien
   const upstream = await startUpstream(answer)
   const client = createModelClient({ baseUrl: upstream.baseUrl, retry: { delays: [0, 0], wait: async () => {} }, ...options })
   const used: TokenUsage[] = []
-  const models = new CountedModels(client, new UsageLedger(new Prices()), (_caller, usage) => { used.push(usage) })
+  const ledger = new UsageLedger(new Prices())
+  const models = new CountedModels(client, ledger, (_caller, usage) => { used.push(usage) })
   t.after(async () => {
     await upstream.close()
     await client.close()
   })
   const call = (signal = new AbortController().signal) => ({ caller: ANYONE, prompt: 'p', signal, requestId: 'request-1' })
-  return { upstream, models, used, call }
+  const counted = async () => {
+    const day = new Date().toISOString().slice(0, 10)
+    return (await ledger.read(day, day, ['prompt'])).map(({ calls, errors, timedCalls }) => [calls, errors, timedCalls])
+  }
+  return { upstream, models, used, call, counted }
 }
 
 const MESSAGES: readonly [string, object, number][] = [
@@ -80,15 +85,15 @@ for (const [what, ask] of Object.entries(ASKING)) {
   describe(`a call for ${what} that fails`, () => {
     it('counts its input when the caller leaves after it was sent', async t => {
       const leaver = new AbortController()
-      const { models, used, call } = await open(t, () => leaver.abort(new Error('left')))
+      const { models, used, call, counted } = await open(t, () => leaver.abort(new Error('left')))
       await assert.rejects(ask(models, call(leaver.signal)), /left/)
-      assert.deepEqual(used, [INPUT])
+      assert.deepEqual([used, await counted()], [[INPUT], [[1, 0, 0]]])
     })
 
     it('counts its input once, however often the provider has kept silent', async t => {
-      const { models, used, call, upstream } = await open(t, () => {}, { timeouts: { firstByte: 50 } })
+      const { models, used, call, counted, upstream } = await open(t, () => {}, { timeouts: { firstByte: 50 } })
       await assert.rejects(ask(models, call()), { code: 'LLM_UPSTREAM' })
-      assert.deepEqual([used, upstream.hits.length], [[INPUT], 3])
+      assert.deepEqual([used, await counted(), upstream.hits.length], [[INPUT], [[1, 1, 0]], 3])
     })
 
     it('counts its input when the reply is cut off', async t => {
@@ -100,28 +105,35 @@ for (const [what, ask] of Object.entries(ASKING)) {
       assert.deepEqual(used, [INPUT])
     })
 
-    it('counts nothing when the provider refuses it, however often', async t => {
+    it('counts an error and no tokens when the provider refuses it, however often', async t => {
       for (const status of [400, 401, 429, 503]) {
-        const { models, used, call } = await open(t, (_hit, response) => sendJson(response, status, {}))
+        const { models, used, call, counted } = await open(t, (_hit, response) => sendJson(response, status, {}))
         await assert.rejects(ask(models, call()))
-        assert.deepEqual(used, [], String(status))
+        assert.deepEqual([used, await counted()], [[], [[1, 1, 0]]], String(status))
       }
     })
 
-    it('counts nothing when there is no connection', async t => {
-      const { models, used, call, upstream } = await open(t, () => {})
+    it('counts an error when the time of the call is over', async t => {
+      const over = new AbortController()
+      const { models, call, counted } = await open(t, () => over.abort(new DOMException('over', 'TimeoutError')))
+      await assert.rejects(ask(models, call(over.signal)))
+      assert.deepEqual(await counted(), [[1, 1, 0]])
+    })
+
+    it('counts an error and no tokens when there is no connection', async t => {
+      const { models, used, call, counted, upstream } = await open(t, () => {})
       await upstream.close()
       await assert.rejects(ask(models, call()), { code: 'LLM_UPSTREAM' })
-      assert.deepEqual(used, [])
+      assert.deepEqual([used, await counted()], [[], [[1, 1, 0]]])
     })
 
     it('counts nothing when the caller leaves while it waits for its turn, or has left before', async t => {
       const [first, waiting] = [new AbortController(), new AbortController()]
-      const { models, used, call } = await open(t, () => waiting.abort(new Error('left')), { limits: { concurrency: 1, queue: 1 } })
+      const { models, used, call, counted } = await open(t, () => waiting.abort(new Error('left')), { limits: { concurrency: 1, queue: 1 } })
       const running = ask(models, call(first.signal))
       await assert.rejects(ask(models, call(waiting.signal)), /left/)
       await assert.rejects(ask(models, call(waiting.signal)), /left/)
-      assert.deepEqual(used, [])
+      assert.deepEqual([used, await counted()], [[], []])
       first.abort(new Error('left'))
       await assert.rejects(running, /left/)
     })
@@ -138,15 +150,26 @@ describe('a call that succeeds at the second attempt', () => {
   })
 })
 
-describe('a stream whose reader leaves', () => {
-  it('counts its input and what was written until then', async t => {
-    const { models, used, call } = await open(t, (_hit, response) => {
+describe('a stream', () => {
+  it('counts an error when it is cut', async t => {
+    const { models, call, counted } = await open(t, (_hit, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      response.write(`data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: 'a' } }] })}\n\n`, () => response.destroy())
+    })
+    const { events, ended } = await models.ask({ kind: 'stream', request: ASK, call: call() })
+    events.resume()
+    await ended
+    assert.deepEqual(await counted(), [[1, 1, 0]])
+  })
+
+  it('counts its input and what was written until its reader left', async t => {
+    const { models, used, call, counted } = await open(t, (_hit, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' })
       response.write(`data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: 'a'.repeat(40) } }] })}\n\n`)
     })
     const { events, ended } = await models.ask({ kind: 'stream', request: ASK, call: call() })
     events.destroy()
     await ended
-    assert.deepEqual(used, [{ inputTokens: 104, outputTokens: 10, isEstimate: true }])
+    assert.deepEqual([used, await counted()], [[{ inputTokens: 104, outputTokens: 10, isEstimate: true }], [[1, 0, 0]]])
   })
 })

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { type ServerResponse } from 'node:http'
+import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import type OpenAI from 'openai'
 import { APIError } from 'openai'
 import { startOfficialClient } from '../helpers/official-client.ts'
+import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
 import { type Answer, completion, sendCompletionStream, sendJson, startUpstream } from '../helpers/upstream-server.ts'
 
 interface Call { readonly id: string, readonly name: string, readonly arguments: string }
@@ -228,6 +230,35 @@ describe('a tool loop', () => {
     await client.chat.completions.create(ask)
     const { rows: [row] } = (await service.get('/api/usage?by=prompt')).json as unknown as { rows: Array<Record<'prompt' | 'calls' | 'inputTokens', unknown>> }
     assert.deepEqual([row?.prompt, row?.calls, row?.inputTokens], ['ask', 2, 38])
+  })
+
+  for (const stream of [false, true]) {
+    it(`says what it has done when a budget is used up in the middle of it${stream ? ', streamed' : ''}`, async t => {
+      const folder = await createTemporaryFolder()
+      t.after(folder.remove)
+      await folder.write('operator.yaml', 'budgets: { team: { day: { tokens: 20 } } }')
+      const tools = await startUpstream((_hit, response) => sendJson(response, 200, ['main.go:12']))
+      t.after(() => tools.close())
+      const answer: Answer = (_hit, response, count) => {
+        if (stream) streamCalls(response, '', [{ ...lookUp, id: `call_${count}` }])
+        else sendJson(response, 200, asksFor([{ ...lookUp, id: `call_${count}` }]))
+      }
+      const { origin, upstream } = await startOfficialClient(t, answer, registrations(tools.baseUrl.replace('/v1', '')), { OPERATOR_FILE: join(folder.path, 'operator.yaml') })
+      const response = await fetch(`${origin}/api/chat/prompts/ask`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ stream, max_tokens: 1 }) })
+      const text = await response.text()
+      assert.deepEqual([upstream.hits.length, tools.hits.length], [1, 1])
+      assert.match(text, /Budget .+ of 20 tokens a day is used up, .+; the model has answered 1 times before, and called 1 tools/)
+      if (stream) return assert.match(text, /"code":"BUDGET_USED"/)
+      const { code, details } = JSON.parse(text) as { code: string, details: Record<string, unknown> }
+      assert.deepEqual([response.status, code, details['budget'], details['turns'], details['toolSteps']], [429, 'BUDGET_USED', 'team', 1, [{ tool: 'codebase.lookup_ref', outcome: 'ok' }]])
+      assert.ok(Number(response.headers.get('retry-after')) > 0)
+    })
+  }
+
+  it('costs what all its turns cost', async t => {
+    const { origin } = await start(t, (_hit, response, count) => sendJson(response, 200, { ...count === 1 ? asksFor([lookUp]) : completion('main.go'), model: 'gpt-4o', usage: { prompt_tokens: 100, completion_tokens: 10 } }))
+    const response = await fetch(`${origin}/api/chat/prompts/ask`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' })
+    assert.equal(response.headers.get('x-cost'), 'usd=0.000700000')
   })
 
   it('keeps a prompt from running whose tool is not there', async t => {

@@ -6,11 +6,15 @@ import { type Budget } from '../../src/config/operator.ts'
 import { parsePrices } from '../../src/llm/prices.ts'
 import { Prices, type TokenCounts } from '../../src/observe/prices.ts'
 import { Budgets } from '../../src/service/budgets.ts'
+import { CountedModels } from '../../src/service/chat/models.ts'
 import { UsageLedger } from '../../src/service/usage.ts'
-import { createRedisUsage, type SharedUsage } from '../../src/store/redis/redis-usage.ts'
+import { createRedisUsage } from '../../src/store/redis/redis-usage.ts'
+import { MemoryUsage, OTHERS, type UsageStore } from '../../src/store/usage-store.ts'
+import { createModelClient } from '../helpers/model-client.ts'
 import { quietLog } from '../helpers/quiet-log.ts'
 import { type RedisServer, startRedisServer } from '../helpers/redis-server.ts'
 import { shared } from '../helpers/shared.ts'
+import { completion, sendJson, startUpstream } from '../helpers/upstream-server.ts'
 import { waitFor } from '../helpers/wait-for.ts'
 
 const JANUARY = Date.UTC(2026, 0, 31, 23, 59, 59)
@@ -23,7 +27,7 @@ const redis = shared(async suite => {
 })
 
 /** As replicas have it, each over connections of its own. */
-async function openShared (t: { after (work: () => unknown): void }, prefix = `${randomUUID()}:`): Promise<SharedUsage> {
+async function openShared (t: { after (work: () => unknown): void }, prefix = `${randomUUID()}:`): Promise<UsageStore> {
   const usage = createRedisUsage({ url: (await redis()).url, log: quietLog(), prefix })
   t.after(() => usage.close())
   return usage
@@ -62,9 +66,9 @@ describe('a price', () => {
 describe('usage', () => {
   it('is summed over what is not asked for', async () => {
     const ledger = new UsageLedger(new Prices(), undefined, () => JANUARY)
-    ledger.count({ ...by('ide'), activity: { promptVersion: 7, promptLabel: 'production' } }, 'gpt-4o', USED)
-    ledger.count(by('ide', 'q'), 'gpt-4o', USED)
-    ledger.count(by('bot'), 'unknown', { ...USED, isEstimate: true })
+    ledger.count({ ...by('ide'), activity: { promptVersion: 7, promptLabel: 'production' } }, 'gpt-4o', USED, 700)
+    ledger.count(by('ide', 'q'), 'gpt-4o', USED, 700)
+    ledger.count(by('bot'), 'unknown', { ...USED, isEstimate: true }, 700)
     const rows = await ledger.read('2026-01-31', '2026-01-31', ['token'])
     assert.deepEqual(rows.map(({ token, prompt, calls, unpricedCalls, estimatedTokens, cost }) => [token, prompt, calls, unpricedCalls, estimatedTokens, cost]), [['ide', '', 2, 0, 0, 150_000], ['bot', '', 1, 1, 15, 0]])
     assert.deepEqual((await ledger.read('2026-01-31', '2026-01-31', ['version', 'label', 'model'])).map(({ version, label, model }) => [version, label, model]), [['7', 'production', 'gpt-4o'], ['', '', 'gpt-4o'], ['', '', 'unknown']])
@@ -73,15 +77,79 @@ describe('usage', () => {
 
   it('does not grow with the names that callers make up', async () => {
     const ledger = new UsageLedger(new Prices(), undefined, () => JANUARY)
-    for (let call = 0; call < 20_000; call++) ledger.count(by('ide'), `model-${call}-${'m'.repeat(300)}`, USED)
+    for (let call = 0; call < 20_000; call++) ledger.count(by('ide'), `model-${call}-${'m'.repeat(300)}`, USED, 700)
     const rows = await ledger.read('2026-01-31', '2026-01-31', ['model'])
     assert.deepEqual([rows.length, rows.at(-1)?.model, rows.at(-1)?.calls, rows[0]?.model.length], [5001, '(others)', 15_000, 200])
+  })
+
+  const STORES: ReadonlyArray<readonly [name: string, open: (t: { after (work: () => unknown): void }) => Promise<UsageStore> | UsageStore]> = [
+    ['in memory', () => new MemoryUsage()], ['in Redis', t => openShared(t)]
+  ]
+  for (const [name, open] of STORES) {
+    it(`adds up what is reported piece by piece ${name}, also where counts were added since`, async t => {
+      const store = await open(t)
+      await store.add('2026-01-31', new Map([['["a"]', [1, 0, 0, 5]]]), 'report-1')
+      await store.add('2026-01-31', new Map([['["a"]', [2, 1, 0, 5, 0, 0, 9_000_000_000_000, 0]], ['["b"]', [1]]]), 'report-2')
+      const rows = await store.read('2026-01-31')
+      assert.deepEqual([...rows].sort(), [['["a"]', [3, 1, 0, 10, 0, 0, 9_000_000_000_000, ...name === 'in memory' ? [0] : []]], ['["b"]', [1]]])
+      assert.deepEqual([...await store.read('2026-01-30')], [])
+    })
+
+    it(`keeps the names that callers make up within bounds ${name}, over many reports`, async t => {
+      const store = await open(t)
+      for (let report = 0; report < 6; report++) {
+        await store.add('2026-01-31', new Map(Array.from({ length: 1000 }, (_, index) => [`["m${report}-${index}"]`, [1, 0, 7]])), `report-${report}`)
+      }
+      const rows = await store.read('2026-01-31')
+      assert.deepEqual([rows.size, rows.get(OTHERS)], [5001, [1000, 0, 7000]])
+    })
+  }
+
+  it('tells errors, and within which bound 95 of 100 answers came', async () => {
+    const ledger = new UsageLedger(new Prices(), undefined, () => JANUARY)
+    const row = async () => (await ledger.read('2026-01-31', '2026-01-31', ['prompt'], { prompt: 'p' }))[0]
+    for (const end of ['failed', 'left'] as const) ledger.count(by('ide'), 'gpt-4o', USED, end)
+    const told = async () => {
+      const { calls, errors, timedCalls, p95 } = await row() ?? {}
+      return [calls, errors, timedCalls, p95]
+    }
+    assert.deepEqual(await told(), [2, 1, 0, undefined])
+    for (let call = 0; call < 95; call++) ledger.count(by('ide'), 'gpt-4o', USED, 700)
+    for (let call = 0; call < 5; call++) ledger.count(by('ide'), 'gpt-4o', USED, 40_000)
+    assert.deepEqual(await told(), [102, 1, 100, 1000])
+    ledger.count(by('ide'), 'gpt-4o', USED, 40_000)
+    assert.deepEqual(await told(), [103, 1, 101, 60_000])
+    for (let call = 0; call < 20; call++) ledger.count(by('ide'), 'gpt-4o', USED, 700_000)
+    assert.deepEqual(await told(), [123, 1, 121, Infinity])
+    ledger.count(by('ide', 'q'), 'gpt-4o', USED, 1)
+    assert.deepEqual(await told(), [123, 1, 121, Infinity])
+  })
+
+  it('puts the failures of models that nobody knows into one row', async () => {
+    const ledger = new UsageLedger(new Prices(), undefined, () => JANUARY)
+    ledger.expect(['configured'])
+    ledger.count(by('ide'), 'answered', USED, 700)
+    for (const model of ['made-up-1', 'made-up-2', 'configured', 'answered']) ledger.count(by('ide'), model, { ...USED, inputTokens: 0, outputTokens: 0 }, 'failed')
+    const rows = await ledger.read('2026-01-31', '2026-01-31', ['model'])
+    assert.deepEqual(rows.map(({ model, calls, errors }) => [model, calls, errors]), [['answered', 2, 1], ['(others)', 2, 2], ['configured', 1, 1]])
+  })
+
+  it('of each day is the one on which a call ended, whichever way the clock jumps', async () => {
+    let now = JANUARY
+    const ledger = new UsageLedger(new Prices(), undefined, () => now)
+    const calls = async () => (await ledger.read('2026-01-31', '2026-02-01', ['day'])).map(({ day, calls: count }) => [day, count])
+    for (const jump of [2000, -2000, 366 * 86_400_000, -366 * 86_400_000]) {
+      ledger.count(by('ide'), 'gpt-4o', USED, 700)
+      await calls()
+      now += jump
+    }
+    assert.deepEqual(await calls(), [['2026-01-31', 2], ['2026-02-01', 1]])
   })
 
   it('is told alike by all replicas, with what was not reported yet', async t => {
     const prefix = `${randomUUID()}:`
     const replicas = [await openShared(t, prefix), await openShared(t, prefix)].map(usage => new UsageLedger(new Prices(), usage, () => JANUARY))
-    for (const ledger of replicas) for (let call = 0; call < 3; call++) ledger.count(by('ide'), 'gpt-4o', USED)
+    for (const ledger of replicas) for (let call = 0; call < 3; call++) ledger.count(by('ide'), 'gpt-4o', USED, 700)
     const calls = async (ledger: UsageLedger | undefined) => (await ledger?.read('2026-01-31', '2026-01-31', ['model']))?.[0]?.calls
     assert.equal(await calls(replicas[0]), 3)
     await waitFor('both to have reported', async () => await calls(replicas[0]) === 6 && await calls(replicas[1]) === 6)
@@ -91,13 +159,59 @@ describe('usage', () => {
     const prefix = `${randomUUID()}:`
     const usage = await openShared(t, prefix)
     for (let time = 0; time < 3; time++) await usage.add('2026-01-31', new Map([['["ide"]', [1, 0, 7]]]), 'report-1')
-    assert.deepEqual([...(await usage.read('2026-01-31')).values()].map(numbers => Array.from(numbers, number => number ?? 0)), [[1, 0, 7]])
-    const left = await (await redis()).client.pttl(`${prefix}usage:{2026-01-31}`)
+    assert.deepEqual([...await usage.read('2026-01-31')], [['["ide"]', [1, 0, 7]]])
+    const left = await (await redis()).client.pttl(`${prefix}usage:days:{2026-01-31}`)
     assert.ok(left > 90 * 86_400_000 && left <= 91 * 86_400_000, `${left}`)
   })
 })
 
 const budget = (given: Partial<Budget>): Budget => ({ name: 'team', tokens: undefined, prompts: undefined, period: 'day', unit: 'tokens', most: 1000, ...given })
+
+describe('50 calls at once over two replicas', () => {
+  it('pass a budget by one at most, and leave what failed ones held, which are counted as errors', async t => {
+    const prefix = `${randomUUID()}:`
+    const held: Array<() => void> = []
+    let [asked, isOpen] = [0, false]
+    // None is answered before all others are refused; then every second one fails.
+    const upstream = await startUpstream((_hit, response) => {
+      const isBad = ++asked % 2 === 0
+      const answer = () => { sendJson(response, isBad ? 503 : 200, isBad ? {} : { ...completion('ok'), usage: { prompt_tokens: 50, completion_tokens: 30 } }) }
+      if (isOpen) answer()
+      else held.push(answer)
+    })
+    const client = createModelClient({ baseUrl: upstream.baseUrl, retry: { delays: [], wait: async () => {} } })
+    t.after(async () => {
+      await upstream.close()
+      await client.close()
+    })
+    const replicas = await Promise.all([0, 1].map(async () => {
+      const store = await openShared(t, prefix)
+      const budgets = new Budgets([budget({})], new Prices(), store)
+      const ledger = new UsageLedger(new Prices(), store)
+      return { budgets, ledger, models: new CountedModels(client, ledger, undefined, budgets) }
+    }))
+    const request = { model: 'm', max_tokens: 50, messages: [{ role: 'user', content: 'word'.repeat(96) }] }
+    const ask = (index: number) => replicas[index % 2]?.models.ask({ kind: 'chat', request, call: { ...by('ide'), signal: new AbortController().signal, requestId: 'r' } })
+    const calls = Array.from({ length: 50 }, (_, index) => ask(index))
+    let count = 0
+    const onFailed = ({ code }: { readonly code: string }): void => {
+      if (code !== 'BUDGET_USED' || ++count < 43) return
+      isOpen = true
+      for (const answer of held) answer()
+    }
+    for (const call of calls) call?.catch(onFailed)
+    const outcomes = await Promise.allSettled(calls)
+    const codes = outcomes.map(outcome => outcome.status === 'fulfilled' ? 'ok' : (outcome.reason as { code: string }).code)
+    assert.deepEqual([asked, ...['ok', 'LLM_UPSTREAM', 'BUDGET_USED'].map(code => codes.filter(each => each === code).length)], [7, 4, 3, 43])
+    const day = new Date().toISOString().slice(0, 10)
+    const told = async () => {
+      const [row] = await replicas[0]?.ledger.read(day, day, ['token']) ?? []
+      const [state] = await replicas[1]?.budgets.list() ?? []
+      return [row?.calls, row?.errors, row?.timedCalls, row?.inputTokens, state?.used].join()
+    }
+    await waitFor('both to have reported', async () => await told() === '7,3,4,200,320')
+  })
+})
 
 describe('a budget', () => {
   for (const isShared of [false, true]) {
@@ -139,6 +253,29 @@ describe('a budget', () => {
     now += 2000
     call?.settle({ inputTokens: 1000, outputTokens: 0 }, undefined)
     assert.notEqual(await budgets.reserve(by('ide'), 'any', 1, 1), undefined)
+  })
+
+  for (const isShared of [false, true]) {
+    it(`stays used up when the clock jumps over a month's end and back${isShared ? ', over Redis' : ''}`, async t => {
+      let now = JANUARY
+      const budgets = new Budgets([budget({ period: 'month', most: 10 })], new Prices(), isShared ? await openShared(t) : undefined, () => now)
+      await budgets.reserve(by('ide'), 'any', 10, 1)
+      now += 2000
+      await budgets.reserve(by('ide'), 'any', 10, 1)
+      now -= 2000
+      await assert.rejects(budgets.reserve(by('ide'), 'any', 1, 1), { code: 'BUDGET_USED' })
+      assert.deepEqual((await budgets.list()).map(({ used, ends }) => [used, ends]), [[11, Date.UTC(2026, 1)]])
+    })
+  }
+
+  it('is listed to the tokens that it binds, with what is used and held', async () => {
+    const budgets = new Budgets([budget({ tokens: ['ide'] }), budget({ name: 'all', prompts: ['p'] })], new Prices(), undefined, () => JANUARY)
+    const call = await budgets.reserve(by('ide'), 'any', 100, 50)
+    await budgets.reserve(by('bot'), 'any', 100, 50)
+    call?.settle({ inputTokens: 20, outputTokens: 10 }, undefined)
+    const listed = async (token?: string) => (await budgets.list(token === undefined ? undefined : by(token).caller)).map(({ name, used }) => [name, used])
+    assert.deepEqual(await listed(), [['team', 30], ['all', 180]])
+    assert.deepEqual(await listed('bot'), [['all', 180]])
   })
 
   it('in USD refuses a model whose price nobody knows', async () => {

@@ -88,17 +88,18 @@ export function createToolLoop ({ models, callTool }: { readonly models: Counted
   return {
     async complete (chat, offered) {
       const turns = new Turns(chat, offered, callTool)
-      for (;;) {
+      for (let spent: number | undefined = 0; ;) {
         const request = turns.request()
-        const reply = await models.ask({ kind: 'chat', request, call: chat.call })
+        const reply = await turns.ask(() => models.ask({ kind: 'chat', request, call: chat.call }))
         const answer = readReply(reply.value, request)
-        if (turns.callsIn(answer).length === 0) return reply
+        spent = spent === undefined || reply.cost === undefined ? undefined : spent + reply.cost
+        if (turns.callsIn(answer).length === 0) return { ...reply, cost: spent }
         await turns.answer(answer, chat.onToolStep)
       }
     },
     async stream (chat, offered) {
       const turns = new Turns(chat, offered, callTool)
-      return streamTurns(turns, request => models.ask({ kind: 'frames', request, call: chat.call }), chat)
+      return streamTurns(turns, request => turns.ask(() => models.ask({ kind: 'frames', request, call: chat.call })), chat)
     }
   }
 }
@@ -230,6 +231,7 @@ class Turns {
   readonly #offered: OfferedTools
   readonly #callTool: ToolCaller['call']
   #messages: readonly JsonObject[]
+  readonly #steps: ToolStep[] = []
   #turn = 0
   #calls = 0
   #addedBytes = 0
@@ -248,6 +250,19 @@ class Turns {
     if (this.#turn === this.#offered.maxTurns) return { ...asked, tool_choice: 'none' }
     const { tool_choice: choice = 'auto' } = this.#chat.body
     return this.#turn === 1 || choice === 'none' || choice === 'auto' ? asked : { ...asked, tool_choice: 'auto' }
+  }
+
+  /** A loop that ends in the middle, as by a budget that is used up, says what it has done: tools may have changed something. */
+  async ask<R> (work: () => Promise<R>): Promise<R> {
+    try {
+      return await work()
+    } catch (error) {
+      if (this.#turn === 1 || !(error instanceof ServiceError)) throw error
+      const { code, statusCode, message, details, headers } = error
+      const steps = this.#steps.map(({ tool, outcome }) => ({ tool, outcome }))
+      const done = `the model has answered ${this.#turn - 1} times before, and called ${steps.length} tools`
+      throw new ServiceError(code, statusCode, `${message}; ${done}`, { ...details, turns: this.#turn - 1, toolSteps: steps }, error, headers)
+    }
   }
 
   /** Calls of undeclared functions are the service's; with a call of the request's function, or without a name, all are the caller's. */
@@ -272,7 +287,16 @@ class Turns {
     if (this.#calls > MAX_CALLS) throw toolLoopEndless(promptId, `it has made more than ${MAX_CALLS} calls`)
     this.#count(message)
     call.signal.throwIfAborted()
-    const results = await callForModel(calls, byName, { turn: this.#turn, call, callTool: this.#callTool, onStep, onAnswer: result => this.#count(result) })
+    const results = await callForModel(calls, byName, {
+      turn: this.#turn,
+      call,
+      callTool: this.#callTool,
+      onStep: step => {
+        this.#steps.push(step)
+        onStep(step)
+      },
+      onAnswer: result => this.#count(result)
+    })
     if (call.deadline !== undefined && performance.now() >= call.deadline) {
       throw toolLoopEndless(promptId, 'its tools left no time for another turn within LLM_TIMEOUT_MS')
     }

@@ -10,7 +10,7 @@ import {
 import { changed, memberOf, type ModelRequest } from '../../llm/model-request.ts'
 import { estimate, estimateInputTokens, usageOfReply, usageOfStream } from '../../llm/usage.ts'
 import type { Budgets, Reservation } from '../budgets.ts'
-import type { UsageLedger } from '../usage.ts'
+import type { CallEnd, UsageLedger } from '../usage.ts'
 
 export interface CountedCall extends CallOptions {
   readonly caller: Caller
@@ -24,9 +24,16 @@ export interface CountedReply extends ModelReply {
   readonly cost: number | undefined
 }
 
+/** Of a stream, when it has ended. */
+interface Counted {
+  readonly counted: Promise<Pick<CountedReply, 'usage' | 'cost'>>
+}
+
 interface CountedAnswers extends Answers {
   readonly chat: CountedReply
   readonly embeddings: CountedReply
+  readonly stream: Answers['stream'] & Counted
+  readonly frames: Answers['frames'] & Counted
 }
 
 type OnUsage = (caller: Caller, usage: TokenUsage) => void
@@ -47,6 +54,7 @@ export class CountedModels {
   /** Without `models`, every call throws LLM_NOT_CONFIGURED. */
   constructor (models: ModelClient | undefined, ledger: UsageLedger, onUsage: OnUsage = () => {}, budgets?: Budgets) {
     this.#models = models
+    ledger.expect(models?.models().map(({ id }) => id) ?? [])
     this.#ledger = ledger
     this.#budgets = budgets
     this.#onUsage = onUsage
@@ -69,50 +77,65 @@ export class CountedModels {
 
   async #askWhole (operation: Operation<'chat' | 'embeddings', CountedCall>): Promise<CountedReply> {
     const { request } = operation
-    const { answer: { body, value }, count } = await this.#ask(operation)
+    const { answer: { body, value }, took, count } = await this.#ask(operation)
     const usage = usageOfReply(request, value)
-    return { body, value, usage, cost: count(usage, value['model']) }
+    return { body, value, usage, cost: count(usage, took(), value['model']) }
   }
 
-  async #askStream<Kind extends 'stream' | 'frames'> (operation: Operation<Kind, CountedCall>): Promise<Answers[Kind]> {
-    const { answer, count } = await this.#ask(operation)
-    void answer.ended.then(end => count(usageOfStream(operation.request, end), end.model))
-    return answer
+  async #askStream<Kind extends 'stream' | 'frames'> (operation: Operation<Kind, CountedCall>): Promise<Answers[Kind] & Counted> {
+    const { answer, took, count } = await this.#ask(operation)
+    const counted = answer.ended.then(end => {
+      const usage = usageOfStream(operation.request, end)
+      const isLate = end.outcome === 'left' && !hasLeft(operation.call)
+      return { usage, cost: count(usage, isLate ? 'failed' : end.outcome === 'complete' ? took() : end.outcome, end.model) }
+    })
+    return Object.assign(answer, { counted })
   }
 
   /** The input tokens of a call that fails after a provider accepted it are counted too, once for all its tries. */
   async #ask<Kind extends OperationKind> ({ kind, request, call }: Operation<Kind, CountedCall>) {
     const models = this.requireConfigured()
-    const reserved = await this.#reserve(models, request, call)
+    const given = nameOf(request) ?? models.defaultModel ?? '(default)'
+    const reserved = await this.#reserve(given, request, call)
     const tally = beginTally()
-    const count = (usage: TokenUsage, model?: unknown): number | undefined => {
-      const cost = this.#ledger.count(call, typeof model === 'string' ? model : nameOf(request), usage)
+    const began = performance.now()
+    const count = (usage: TokenUsage, end: CallEnd, model?: unknown): number | undefined => {
+      const cost = this.#ledger.count(call, typeof model === 'string' ? model : given, usage, end)
       reserved?.settle(usage, cost)
       this.#onUsage(call.caller, usage)
       return cost
     }
     try {
-      return { answer: await models.ask({ kind, request, call: withOptions(call, { tally }) }), count }
+      return { answer: await models.ask({ kind, request, call: withOptions(call, { tally }) }), took: () => performance.now() - began, count }
     } catch (error) {
-      if (tally.taken > 0) count(estimate(request, 0))
-      else reserved?.settle(undefined, undefined)
+      const end = call.signal.aborted && hasLeft(call) ? 'left' : 'failed'
+      if (tally.taken > 0) count(estimate(request, 0), end)
+      else {
+        reserved?.settle(undefined, undefined)
+        if (end === 'failed') this.#ledger.count(call, given, NOTHING, end)
+      }
       throw error
     }
   }
 
   /** @throws BUDGET_USED, PRICE_UNKNOWN */
-  #reserve (models: ModelClient, request: ModelRequest, call: CountedCall): Promise<Reservation | undefined> | undefined {
+  #reserve (model: string, request: ModelRequest, call: CountedCall): Promise<Reservation | undefined> | undefined {
     if (this.#budgets?.isEmpty !== false) return undefined
     const most = memberOf(request, 'max_completion_tokens') ?? memberOf(request, 'max_tokens')
-    const named = memberOf(request, 'model')
-    const model = typeof named === 'string' ? named : models.defaultModel ?? nameOf(request)
     return this.#budgets.reserve(call, model, estimateInputTokens(request), typeof most === 'number' ? most : undefined)
   }
 }
 
-function nameOf (request: ModelRequest): string {
+const NOTHING: TokenUsage = { inputTokens: 0, outputTokens: 0, isEstimate: false }
+
+function nameOf (request: ModelRequest): string | undefined {
   const model = memberOf(request, 'model')
-  return typeof model === 'string' ? model : '(default)'
+  return typeof model === 'string' ? model : undefined
+}
+
+/** Nobody left a call that took too long. Whoever destroys a stream's events leaves without the signal. */
+function hasLeft ({ signal }: CountedCall): boolean {
+  return !(signal.reason instanceof DOMException && signal.reason.name === 'TimeoutError')
 }
 
 /** For programs that use the service without HTTP; an error is returned rather than thrown. */

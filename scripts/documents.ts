@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { pino } from 'pino'
-import { createApp, addCacheMetrics, addRegistryMetrics, addSessionMetrics, type WatchedRegistry, type WatchedSessions } from '../src/app.ts'
+import { createApp, addCacheMetrics, addNoticeMetrics, addRegistryMetrics, addSessionMetrics, type WatchedRegistry, type WatchedSessions } from '../src/app.ts'
 import { loadConfig } from '../src/config/config.ts'
 import { configSchema } from '../src/config/config-schema.ts'
 import { byTopic } from './variable-groups.ts'
@@ -74,6 +74,7 @@ function describeMetrics (): MetricDescription[] {
   addRegistryMetrics(metrics.registry, {} as WatchedRegistry, '')
   addCacheMetrics(metrics.registry, {})
   addSessionMetrics(metrics.registry, {} as WatchedSessions, metrics.kinds)
+  addNoticeMetrics(metrics.registry, undefined)
   return metrics.describe()
 }
 

@@ -2,7 +2,7 @@
 const GROUPS: ReadonlyArray<readonly [title: string, names: RegExp]> = [
   ['Where registrations are', /^(?:REDIS_|STORE_DIR$|KEY_PREFIX$|POLL_INTERVAL_MS$|EMPTY_HOLD_MS$|ENVIRON_CACHE_BYTES$)/],
   ['Versions and labels', /^(?:VERSIONS|DEFAULT_LABEL|PROTECTED_LABELS)$/],
-  ['The process and its port', /^(?:HOST|PORT|REPLICA_URL|WORKERS|WARM_UP_MS|DRAIN_\w+|ALLOW_ROOT)$/],
+  ['The process and its port', /^(?:HOST|PORT|PUBLIC_URL|REPLICA_URL|WORKERS|WARM_UP_MS|DRAIN_\w+|ALLOW_ROOT)$/],
   ['Who may call', /^(?:API_TOKENS\w*|AUTH\w*|ALLOWED_HOSTS|CORS_ORIGINS|RATE_LIMIT_\w+)$/],
   ['Bounds, pages and protocols', /^(?:RENDER_TIMEOUT_MS|(?:CHAT_)?BODY_LIMIT_BYTES|MCP_SERVER|CONSOLE)$/],
   ['The log', /^LOG_/],

@@ -8,7 +8,7 @@ import { createServer } from './http/server.ts'
 import { type BoundedNames, Metrics, processMetrics } from './observe/metrics.ts'
 import { openTracer } from './observe/activity.ts'
 import { releaseKind } from './registry/kinds/release-kind.ts'
-import { openService } from './service.ts'
+import { openService, type Service } from './service.ts'
 import { pricesFrom } from './service/from-config.ts'
 import type { SessionService } from './service/sessions/session-service.ts'
 import type { Tally } from './session/store/session-store.ts'
@@ -43,6 +43,7 @@ export async function createApp (config: Config, log: FastifyBaseLogger, { store
   addRegistryMetrics(metrics.registry, registry, config.KEY_PREFIX)
   addCacheMetrics(metrics.registry, service.caches)
   addSessionMetrics(metrics.registry, service.sessions, metrics.kinds)
+  addNoticeMetrics(metrics.registry, service.notices)
 
   const app = await createServer({
     service,
@@ -71,6 +72,22 @@ export async function createApp (config: Config, log: FastifyBaseLogger, { store
   siblings?.attend({ collectMetrics: () => metrics.collect(), reload: () => registry.reload(), follow: keys => registry.follow(keys), watched: () => app.rotation.siblingAsked() })
   await app.ready()
   return app
+}
+
+/** Read only when Prometheus asks, and the same in all processes. While the store is away, it tells nothing. */
+export function addNoticeMetrics (target: PrometheusRegistry, notices: Service['notices']): void {
+  const waiting: Gauge = new Gauge({
+    name: 'prompt_shell_notices_waiting',
+    help: 'Things of which a receiver is not told yet',
+    labelNames: ['receiver'],
+    aggregator: 'max',
+    registers: [target],
+    async collect () {
+      waiting.reset()
+      const counts = await notices?.waiting().catch(() => undefined)
+      for (const [receiver, count] of counts ?? []) waiting.set({ receiver }, count)
+    }
+  })
 }
 
 interface CacheMetrics {

@@ -18,6 +18,7 @@ import { createModels, modelOfSkills, openRates, openUsage, pricesFrom, operator
 import { type CountEnvironUsers, createEnvironUserCounter, createUserFinder, type FindUsers } from './service/lint/find-users.ts'
 import { createCandidateParser, createLinter, type LintCandidate } from './service/lint/lint-candidate.ts'
 import { createNoticeList, type ListNotices } from './service/lint/list-notices.ts'
+import type { Notices } from './service/notices/notices.ts'
 import { Memories } from './service/memories.ts'
 import { createPreviewer, type PreviewPrompt } from './service/preview-prompt.ts'
 import { createCaseRunner, PromptTests, type RunCase } from './service/prompt-tests.ts'
@@ -28,11 +29,12 @@ import { createRecordings, type Recordings } from './service/recordings.ts'
 import { Releases } from './service/releases.ts'
 import { callWith, createPromptRenderer, observeRenders, recallWith, type RenderPrompt } from './service/render-prompt.ts'
 import { type SessionKinds, sessionKindsOf } from './service/sessions/kind-table.ts'
+import type { SessionService } from './service/sessions/session-service.ts'
 import { Offers } from './service/sessions/offers.ts'
 import { executorsOf, openSessions, type SessionServices, workspacesOf } from './service/sessions/open-sessions.ts'
 import type { Observer, TokenUsage } from './observe/activity.ts'
 import { PlanPreviews } from './service/sessions/plan-previews.ts'
-import { sessionSealsOf } from './service/sessions/session-storage.ts'
+import { besideSessions, openSessionStore, placeOf, sessionSealsOf } from './service/sessions/session-storage.ts'
 import { createToolTrial, type TryTool } from './service/try-tool.ts'
 import { UsageLedger } from './service/usage.ts'
 import { VersionReader } from './service/version-reader.ts'
@@ -66,6 +68,8 @@ export interface Service extends SessionServices {
   readonly usage: UsageLedger
   readonly budgets: Budgets
   readonly rates: Rates
+  /** `undefined` where `OPERATOR_FILE` has none. */
+  readonly notices: Notices | undefined
   readonly renderPrompt: RenderPrompt
   readonly chatWithPrompt: ChatWithPrompt
   readonly readEnviron: ReadEnviron
@@ -133,6 +137,15 @@ export async function openService (config: Config, log: Log, options: {
   )
   const environs = new Environs({ store, prefix: kindPrefix(config.KEY_PREFIX, environKind.key), limit: config.ENVIRON_CACHE_BYTES })
   const operator = operatorFrom(config, environs, process.env)
+  const notices = await openNotices(config, {
+    receivers: offered.notices ?? [],
+    operator,
+    seals,
+    log,
+    metrics: observer?.metrics,
+    sessions: () => sessionServices.sessions,
+    records: () => publishing.records
+  })
   const toolReader = createToolReader(toolTypes, operator)
   const tools = createToolCaller({ types: toolTypes, operator, log, changed: () => { registry.relink() } })
   const languages = [handlebarsLanguage, goLanguage]
@@ -148,7 +161,8 @@ export async function openService (config: Config, log: Log, options: {
     pollInterval: config.POLL_INTERVAL_MS,
     emptyHold: config.EMPTY_HOLD_MS,
     log,
-    onServed: observer?.metrics.served
+    onServed: observer?.metrics.served,
+    onStore: reason => { notices?.tellOfStore('registrations', reason) }
   })
 
   const callTool = callWith(tools)
@@ -167,6 +181,7 @@ export async function openService (config: Config, log: Log, options: {
     toolReader,
     versions,
     log,
+    notices,
     onChanged: keys => peers?.changed(keys),
     onMoved: observer?.metrics.onLabel.moved
   })
@@ -205,9 +220,11 @@ export async function openService (config: Config, log: Log, options: {
     kinds: sessionKinds,
     owners,
     observer,
-    logsLines: logsSessions
+    logsLines: logsSessions,
+    notices
   })
 
+  notices?.open(registry, budgets)
   await registry.start()
   await tools.prepared(TOOL_PATIENCE)
   return {
@@ -219,6 +236,7 @@ export async function openService (config: Config, log: Log, options: {
     usage,
     budgets,
     rates,
+    notices,
     renderPrompt,
     chatWithPrompt: createPromptChat({ ...chatOptions, renderPrompt }),
     readEnviron: createEnvironReader(environs, config.RENDER_TIMEOUT_MS),
@@ -256,12 +274,13 @@ export async function openService (config: Config, log: Log, options: {
     async close () {
       await sessionServices.sessions.close()
       await registry.stop()
+      await notices?.close()
       await Promise.all([lints.close(), previews.close(), publishing.close(), tools.close(), store.close(), rates.close(), usage.close(), model?.close()])
     }
   }
 }
 
-function openPublishing ({ config, store, registry, environs, toolReader, versions, log, onChanged, onMoved }: {
+function openPublishing ({ config, store, registry, environs, toolReader, versions, log, notices, onChanged, onMoved }: {
   readonly config: Config
   readonly store: Store
   readonly registry: Registry
@@ -269,13 +288,14 @@ function openPublishing ({ config, store, registry, environs, toolReader, versio
   readonly toolReader: ToolReader
   readonly versions: VersionReader
   readonly log: Log
+  readonly notices: Notices | undefined
   /** Called before the registry reads the keys again. */
   readonly onChanged: (keys: readonly string[]) => void
   readonly onMoved?: ((label: string) => void) | undefined
 }) {
   const keyPrefix = config.KEY_PREFIX
   const parser = createCandidateParser()
-  const records = new RecordStore(store, keyPrefix)
+  const records = new RecordStore(store, keyPrefix, notices)
   const audit = createAudit(log, onMoved)
 
   async function follow (keys: readonly string[]): Promise<void> {
@@ -295,7 +315,29 @@ function openPublishing ({ config, store, registry, environs, toolReader, versio
   })
   const rules = { isRecording, defaultLabel: config.DEFAULT_LABEL, protectedLabels: new Set(listIn(config.PROTECTED_LABELS)) }
   const releases = new Releases({ store, keyPrefix, registry: { follow }, records, versions, publisher, rules, audit })
-  return { publisher, releases, close: () => parser.close() }
+  return { publisher, releases, records, close: () => parser.close() }
+}
+
+/** Their code is loaded only where there are any. @throws ConfigError, SessionStoreError */
+async function openNotices (config: Config, { sessions, records, ...options }: Omit<ConstructorParameters<typeof Notices>[0], 'config' | 'store' | 'isTrue'> & {
+  readonly sessions: () => SessionService
+  readonly records: () => RecordStore
+}): Promise<Notices | undefined> {
+  if (options.receivers.length === 0) return undefined
+  const [{ Notices: Loaded, wasWritten }, store] = await Promise.all([
+    import('./service/notices/notices.ts'), openSessionStore(besideSessions(placeOf(config), 'notices'), { log: options.log })
+  ])
+  return new Loaded({
+    ...options,
+    config,
+    store,
+    // Looked up late: sessions and records tell their notices before they change.
+    isTrue: async proof => {
+      if ('session' in proof) return await sessions().use(({ store: written }) => wasWritten(written, proof))
+      const { record: { moves } } = await records().read(proof.prompt)
+      return moves.some(({ label, at }) => label === proof.label && at === proof.at) || undefined
+    }
+  })
 }
 
 /** Opens Redis even while it is away. @throws StoreError for a wrong URL, or when there is no such folder */

@@ -100,6 +100,7 @@ const ERRORS: Readonly<Record<string, string>> = {
   SKILL_NOT_WAITING: 'Навык сейчас этого не ждёт.',
   SKILL_FAILED: 'Навык завершился с ошибкой.',
   WORKSPACE_NOT_FOUND: 'Такой рабочей папки вам не предложено.',
+  NOTICE_NOT_FOUND: 'Такого извещения или получателя нет.',
   MEMORY_UNUSABLE: 'Память нельзя прочитать или записать.',
   // Targets and terminals
   TARGET_NOT_FOUND: 'Машины «{name}» нет.',

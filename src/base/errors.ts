@@ -288,6 +288,11 @@ export const workspaceNotFound = define('WORKSPACE_NOT_FOUND', 404,
   (name: string, near: readonly string[], offered: readonly string[] = []) =>
     `The operator of this service offers no workspace "${name}"${nearOrOffered(near, offered)}`,
   (name: string, near: readonly string[], offered: readonly string[] = []) => ({ id: name, near, offered: offered.slice(0, MAX_OFFERED) }))
+export const noticeNotFound = define('NOTICE_NOT_FOUND', 404,
+  (name: string, receivers?: readonly string[]) => receivers === undefined
+    ? `There is no notice "${name}" that waits or is dead`
+    : `No receiver of notices is called "${name}"; expected ${receivers.join(', ') || 'none, since OPERATOR_FILE has no notices'}`,
+  (name: string, _receivers?: readonly string[]) => ({ id: name }))
 export const memoryUnusable = define('MEMORY_UNUSABLE', 409, (reason: string) => `What is to be remembered cannot be read or written: ${reason}`)
 export const sessionsUnavailable = define('SESSIONS_UNAVAILABLE', 503, (reason: string) => `Sessions cannot be kept now: ${reason}`)
 

@@ -15,6 +15,7 @@ import { addCompletionCommands } from './completion.ts'
 import { addExportCommands, addImportCommands } from './other-tools.ts'
 import { addAgentCommand, addPlanCommand, addSkillCommands } from './dialogue-commands.ts'
 import { addTerminalCommand } from './terminal.ts'
+import { addNoticeCommands } from './notices.ts'
 import { addUsageCommand } from './usage.ts'
 import { addTypesCommand } from './prompt-types.ts'
 
@@ -120,6 +121,7 @@ function addCommands (program: Command, cli: Cli): void {
   addLoginCommand(program, cli)
   addTokenCommand(program, cli)
   addUsageCommand(program, cli)
+  addNoticeCommands(program, cli)
   for (const [kind, group] of addEntryGroups(program, cli)) {
     addApplyCommand(group, kind, cli)
     if (['prompt', 'environ', 'tool'].includes(kind.command)) addUsedByCommand(group, kind, cli)

@@ -21,6 +21,7 @@ export const configSchema = Type.Object({
   PROTECTED_LABELS: Type.String({ default: 'production', description: 'Labels that only `admin` and tokens with `labels=` may move, separated by commas; `,` for none.' }),
   HOST: Type.String({ default: '127.0.0.1', minLength: 1, description: 'Address to listen on.' }),
   PORT: Type.Integer({ default: 8080, minimum: 0, maximum: 65535, description: 'Port to listen on; 0 takes a free one.' }),
+  PUBLIC_URL: optional({ description: 'Address at which people reach the service, for links in notices; required where `OPERATOR_FILE` has `notices`.' }),
   REPLICA_URL: optional({ description: 'Address of this process, told to whoever asks another replica for a terminal here.' }),
   WORKERS: Type.Union([Type.Literal('auto'), Type.Integer({ minimum: 1, maximum: 1024 })], { default: 1, description: 'Processes that share the port; `auto` is one for every core.' }),
   WARM_UP_MS: Type.Integer({ default: 0, minimum: 0, maximum: 10_000, description: 'How long the service runs its own code hot before it listens; 300 in the image and the chart.' }),

@@ -1,6 +1,7 @@
 import { readFileSync, realpathSync, type Stats, statSync } from 'node:fs'
 import { dirname, isAbsolute, relative, resolve, sep } from 'node:path'
 import { parseCheckedYaml } from '../schema/checked-yaml.ts'
+import { isLoopback } from './config.ts'
 import { configSchema } from './config-schema.ts'
 
 /** No registered entry, no request and no model can name a path, a host or a command that `OPERATOR_FILE` does not offer. */
@@ -12,6 +13,29 @@ export interface OperatorFile {
   readonly budgets?: readonly Budget[]
   /** @default none */
   readonly identities?: readonly IdentityRow[]
+  readonly notices?: readonly NoticeReceiver[]
+}
+
+export const NOTICE_KINDS = [
+  'approval.waiting', 'approval.expired', 'session.failed', 'session.ended', 'label.moved', 'entry.unusable', 'store.lost', 'store.back', 'budget.low', 'budget.used'
+] as const
+
+export type NoticeKind = typeof NOTICE_KINDS[number]
+
+/** Whoever is told of what happens, over HTTP. */
+export interface NoticeReceiver {
+  readonly name: string
+  /** Of Slack's kind, it is a secret. */
+  readonly url: string
+  readonly format: 'standard' | 'slack'
+  /** Each signs, so that a receiver can change to a new one. */
+  readonly secrets: readonly Buffer[]
+  readonly kinds: readonly NoticeKind[]
+  /** Names of API tokens, and patterns of prompts and definitions; `undefined` for all. */
+  readonly owners: readonly string[] | undefined
+  readonly definitions: readonly string[] | undefined
+  /** Absolute paths of what it was read from. */
+  readonly files: readonly string[]
 }
 
 /** What a claim of a provider's JWT gives its holder. */
@@ -118,6 +142,12 @@ interface OperatorDocument {
   readonly policy?: ReadonlyArray<OperatorRule & { readonly on: 'exec' }>
   readonly budgets?: Readonly<Record<string, BudgetEntry>>
   readonly identities?: readonly IdentityRow[]
+  readonly notices?: Readonly<Record<string, NoticeEntry>>
+}
+
+interface NoticeEntry extends Partial<Pick<NoticeReceiver, 'url' | 'format' | 'kinds' | 'owners' | 'definitions'>> {
+  readonly urlFile?: string
+  readonly secretFile?: string
 }
 
 interface BudgetEntry extends Partial<Record<Budget['period'], Partial<Record<Budget['unit'], number>>>> {
@@ -190,7 +220,37 @@ export function parseOperator (text: string, base: string): OperatorFile {
     return { effect, command, ...(names === undefined ? {} : { targets: names }) }
   })
   const budgets = Object.entries(document?.budgets ?? {}).flatMap(([name, entry]) => budgetsOf(name, entry))
-  return { workspaces, targets, rules, budgets, identities: document?.identities ?? [] }
+  const notices = Object.entries(document?.notices ?? {}).map(([name, entry]) => receiverOf(name, entry, base, refuse))
+  return { workspaces, targets, rules, budgets, identities: document?.identities ?? [], notices }
+}
+
+/** No message shows what follows the host of an address, or what a file holds. */
+function receiverOf (
+  name: string, { url: given, urlFile, secretFile, format = 'standard', kinds = NOTICE_KINDS, owners, definitions }: NoticeEntry, base: string, refuse: Refuse
+): NoticeReceiver {
+  const read = (member: string, file: string): string => {
+    try {
+      return readFileSync(resolve(base, file), 'utf8').trim()
+    } catch (error) {
+      throw refuse(['notices', name, member], `a file that can be read (${(error as NodeJS.ErrnoException).code ?? 'it is none'})`, file)
+    }
+  }
+  const url = given ?? read('urlFile', urlFile ?? '')
+  const { protocol, hostname, username, password, hash, origin } = new URL(URL.canParse(url) ? url : 'none:')
+  const isSafe = protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname.replace(/^\[|\]$/g, '')))
+  if (!isSafe || `${username}${password}${hash}` !== '') {
+    const member = given === undefined ? 'urlFile' : 'url'
+    throw refuse(['notices', name, member], 'an https address without credentials, or an http one of this machine', urlFile ?? origin)
+  }
+  const secrets = (secretFile === undefined ? '' : read('secretFile', secretFile)).split(/\s+/).filter(secret => secret !== '').map(secret => {
+    const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64')
+    // https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md#signature-scheme
+    if (key.length >= 24 && key.length <= 64) return key
+    throw refuse(['notices', name, 'secretFile'], 'secrets of 24 to 64 bytes, such as whsec_ and what openssl rand -base64 32 prints', secretFile ?? '')
+  })
+  if (format === 'standard' && secrets.length === 0) throw refuse(['notices', name, 'secretFile'], 'a file with a secret', secretFile ?? '')
+  const files = [urlFile, secretFile].flatMap(file => file === undefined ? [] : [resolve(base, file)])
+  return { name, url, format, secrets, kinds, owners, definitions, files }
 }
 
 function budgetsOf (name: string, { tokens, prompts, ...periods }: BudgetEntry): Budget[] {

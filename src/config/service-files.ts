@@ -16,7 +16,7 @@ interface OwnFile {
 /** In one path; Linux has the same bound. */
 const MAX_LINKS = 40
 
-export function ownFilesOf (config: Config, { sessions, operator: { targets }, agent }: {
+export function ownFilesOf (config: Config, { sessions, operator: { targets, notices = [] }, agent }: {
   readonly sessions: string | undefined
   readonly operator: OperatorFile
   /** The agent has private keys; `undefined` or `''` when there is none. */
@@ -31,6 +31,7 @@ export function ownFilesOf (config: Config, { sessions, operator: { targets }, a
   return [
     ...files,
     ...keys,
+    ...notices.flatMap(({ name, files: read }) => read.map(path => fileOf(`OPERATOR_FILE: notices.${name}`, path))),
     ...(agent === undefined || agent === '' ? [] : [fileOf('SSH_AUTH_SOCK', agent)]),
     folderOf('STATE_DIR', config.STATE_DIR),
     ...(sessions === undefined ? [] : [folderOf('SESSION_STORE', sessions)])

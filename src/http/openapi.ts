@@ -39,6 +39,7 @@ const EXAMPLES: ReadonlyMap<string, errors.ServiceError> = new Map([
   errors.targetsNotOffered('web'),
   errors.workspaceNotFound('shpo', []),
   errors.memoryUnusable('project.json cannot be used, and is left as it is: it is not JSON'),
+  errors.noticeNotFound('msg_0123456789abcdef0123456789abcdef0123456789abcdef'),
   errors.skillNotWaiting('Skill is not waiting for user input'),
   errors.skillFailed(SESSION, 'Empty or invalid AI response'),
   errors.entryMissing('trial.gone', 'shenma:templates:trial:gone'),

@@ -33,6 +33,7 @@ import { toolRoutes } from './routes/tools.ts'
 import { seekPrompts } from './prompt-request.ts'
 import { socketRoutes } from './socket/websocket.ts'
 import { terminalRoutes } from './routes/terminals.ts'
+import { noticeRoutes } from './routes/notices.ts'
 import { usageRoutes } from './routes/usage.ts'
 import { typedRoutes } from './routes/typed-prompts.ts'
 import { consoleRoutes } from './routes/console.ts'
@@ -145,6 +146,7 @@ export async function createServer ({ service, kindRoutes, ...options }: {
     terminalRoutes(api, service)
     traceRoutes(api, service.traces)
     usageRoutes(api, service)
+    noticeRoutes(api, service.notices)
     memoryRoutes(api, service.memories)
     statusRoutes(api, service)
     resourceRoutes(api, options.access)

@@ -326,6 +326,13 @@ export class Metrics {
     registers: [this.registry]
   })
 
+  readonly notices = new Counter({
+    name: 'prompt_shell_notices_total',
+    help: 'Attempts to tell a receiver (sent, failed), notices given up for a day of them (dead), and such as found no room (dropped)',
+    labelNames: ['receiver', 'outcome'],
+    registers: [this.registry]
+  })
+
   readonly writeToServed = new Histogram(this.registry, {
     name: 'prompt_shell_registry_write_to_served_seconds',
     help: 'Time from the store\'s word of a change until it is served',

@@ -23,12 +23,14 @@ import { StaleGuard } from './stale-guard.ts'
 /** For the service's readiness; each change is logged once. */
 class StoreHealth {
   readonly #log: Log
+  readonly #onProblem: ((reason: string | undefined) => void) | undefined
   #verifiedAt: Date | undefined
   #problem: string | undefined
   #labelsProblem: string | undefined
 
-  constructor (log: Log) {
+  constructor (log: Log, onProblem: ((reason: string | undefined) => void) | undefined) {
     this.#log = log
+    this.#onProblem = onProblem
   }
 
   /** `undefined` before the first time. */
@@ -46,13 +48,17 @@ class StoreHealth {
   }
 
   verified (): void {
-    if (this.#problem !== undefined) this.#log.info({}, 'the store answers again')
+    if (this.#problem !== undefined) {
+      this.#log.info({}, 'the store answers again')
+      this.#onProblem?.(undefined)
+    }
     this.#problem = undefined
     this.#verifiedAt = new Date()
   }
 
   failed (reason: string): void {
     if (this.#problem !== reason) this.#log.warn({ reason }, 'the store cannot be read; what was loaded stays in force')
+    if (this.#problem === undefined) this.#onProblem?.(reason)
     this.#problem = reason
   }
 
@@ -140,7 +146,7 @@ export class Registry {
     this.#versionPrefix = kindPrefix(options.keyPrefix, VERSIONS)
     this.#builder = new GenerationBuilder(this.#entries.tables, options.registerTools, this.#versions, options.toolProblems)
     this.#publication = new CurrentGeneration(options.kinds, options.log, this.#builder.last)
-    this.#health = new StoreHealth(options.log)
+    this.#health = new StoreHealth(options.log, options.onStore)
     this.#seeker = new Seeker(options.store, async key => { await this.follow([key]) })
     this.#guard = new StaleGuard({
       ...options,
@@ -453,6 +459,8 @@ export interface RegistryOptions {
   readonly toolReader: ToolReader
   readonly registerTools: RegisterTools
   readonly toolProblems?: (id: string) => readonly string[]
+  /** Called when the store cannot be read any more, with the reason, and when it can. */
+  readonly onStore?: ((reason: string | undefined) => void) | undefined
   /** In ms, from the arrival of a batch's first message until requests are answered from it; without the way from the writer. */
   readonly onServed?: (milliseconds: number) => void
 }

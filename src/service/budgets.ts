@@ -12,6 +12,12 @@ const USUAL_OUTPUT = 1000
 /** In ms: the end of a period, and a call that is under way then. */
 const LIFETIME = { day: 2 * 86_400_000, month: 33 * 86_400_000 }
 
+/** In percent of a budget; and how many are remembered as told. */
+const [LEVELS, MOST_TOLD] = [[80, 100], 1000]
+
+/** @param key of the budget and its period @param ends in ms since 1970 */
+type OnLevel = (budget: Budget, key: string, percent: number, used: number, ends: number) => Promise<void>
+
 interface Held { readonly budget: Budget, readonly key: string, readonly amount: number }
 
 /** What a call holds until its usage is known. */
@@ -31,12 +37,20 @@ export class Budgets {
   /** While the store is away. */
   readonly #own = new MemoryUsage()
   readonly #now: () => number
+  /** Which levels were told, by the budget's period. */
+  readonly #told = new Set<string>()
+  #onLevel: OnLevel | undefined
 
   constructor (budgets: readonly Budget[], prices: Prices, store: UsageStore = new MemoryUsage(), now = Date.now) {
     this.#budgets = budgets.map(budget => ({ ...budget, allowed: budget.prompts && new NamePatterns(budget.prompts) }))
     this.#prices = prices
     this.#store = store
     this.#now = now
+  }
+
+  /** Told once when what is used and held reaches a level; where `tell` rejects, with the next call. */
+  onLevel (tell: OnLevel): void {
+    this.#onLevel = tell
   }
 
   get isEmpty (): boolean {
@@ -58,18 +72,19 @@ export class Budgets {
         const key = keyOf(budget, now)
         held.push({ budget, key, amount })
         const { isFree, used } = await this.#reserve(key, call, amount, budget)
+        this.#tell(budget, key, used, now)
         if (isFree) continue
         const ends = endOf(budget.period, now)
         throw budgetUsed(budget.name, describe(budget), budget.unit === 'usd' ? used / 1e9 : used, ends, Math.ceil((ends - now) / 1000))
       }
     } catch (error) {
-      for (const { key } of held) void this.#settle(key, call, 0)
+      for (const { budget, key } of held) void this.#settle(budget, key, call, 0, now)
       throw error
     }
     return {
       settle: (usage, cost) => {
         // An API may answer with a model whose price is not known: then the estimate counts.
-        for (const { budget, key, amount } of held) void this.#settle(key, call, usage === undefined ? 0 : amountOf(budget, usage, cost) ?? amount)
+        for (const { budget, key, amount } of held) void this.#settle(budget, key, call, usage === undefined ? 0 : amountOf(budget, usage, cost) ?? amount, now)
       }
     }
   }
@@ -86,10 +101,21 @@ export class Budgets {
     return await this.#store.reserve(key, call, amount, most, LIFETIME[period]).catch(() => own)
   }
 
-  async #settle (key: string, call: string, amount: number): Promise<void> {
+  async #settle (budget: Budget, key: string, call: string, amount: number, now: number): Promise<void> {
     void this.#own.settle(key, call, amount)
     // What cannot be settled stays held: the budget is told too low, not too high.
     await this.#store.settle(key, call, amount).catch(() => {})
+    if (this.#onLevel !== undefined) this.#tell(budget, key, await this.#store.used(key).catch(() => this.#own.used(key)), now)
+  }
+
+  #tell (budget: Budget, key: string, used: number, now: number): void {
+    for (const percent of this.#onLevel === undefined ? [] : LEVELS) {
+      const level = `${key} ${percent}`
+      if (used < budget.most * percent / 100 || this.#told.has(level)) continue
+      if (this.#told.size >= MOST_TOLD) this.#told.clear()
+      this.#told.add(level)
+      this.#onLevel?.(budget, key, percent, used, endOf(budget.period, now)).catch(() => { this.#told.delete(level) })
+    }
   }
 }
 

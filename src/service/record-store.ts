@@ -5,8 +5,9 @@ import { describeDiagnostic, RejectedEntry } from '../registry/diagnostic.ts'
 import { contentTag, decodeJson, type Kind } from '../registry/kinds/entry-kind.ts'
 import { releaseKind } from '../registry/kinds/release-kind.ts'
 import { NO_RELEASES, parseReleaseRecord, type ReleaseRecord, stringifyRecord } from '../registry/kinds/release-record.ts'
+import type { Notices } from './notices/notices.ts'
 import {
-  type Expected, isWithheld, kindPrefix, pathToKey, type RemoveOutcome, type Store, type StoredValue, StoreError, type WriteOutcome
+  type Expected, isWithheld, keyToPath, kindPrefix, pathToKey, type RemoveOutcome, type Store, type StoredValue, StoreError, type WriteOutcome
 } from '../store/store.ts'
 
 export interface ReadRecord {
@@ -21,10 +22,12 @@ export interface ReadRecord {
 export class RecordStore {
   readonly #store: Store
   readonly #prefix: string
+  readonly #notices: Pick<Notices, 'aroundMoves'> | undefined
 
-  constructor (store: Store, keyPrefix: string) {
+  constructor (store: Store, keyPrefix: string, notices?: Pick<Notices, 'aroundMoves'>) {
     this.#store = store
     this.#prefix = kindPrefix(keyPrefix, releaseKind.key)
+    this.#notices = notices
   }
 
   /** @throws RELEASES_UNREADABLE, STORE_UNAVAILABLE */
@@ -43,7 +46,13 @@ export class RecordStore {
   }
 
   /** Gives the new ETag; `undefined` if another writer was faster. @throws STORE_READ_ONLY, STORE_UNAVAILABLE */
-  async write ({ key, expected }: ReadRecord, record: ReleaseRecord): Promise<string | undefined> {
+  async write (read: ReadRecord, record: ReleaseRecord): Promise<string | undefined> {
+    const moves = record.moves.filter(move => !read.record.moves.includes(move))
+    const write = (): Promise<string | undefined> => this.#write(read, record)
+    return this.#notices === undefined || moves.length === 0 ? await write() : await this.#notices.aroundMoves(keyToPath(read.key, this.#prefix), moves, write)
+  }
+
+  async #write ({ key, expected }: ReadRecord, record: ReleaseRecord): Promise<string | undefined> {
     const text = stringifyRecord(record)
     const outcome = await asked(this.#store.write(key, text, expected))
     return checkOutcome(outcome, key, this.#store.variant) ? contentHash(decodeJson(text).value) : undefined

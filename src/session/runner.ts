@@ -13,7 +13,7 @@ import { createGate, NO_POLICY_CONTEXT, owingGate, type PolicyContext } from './
 import { type Effect, ENDED, type Fact, type LogEntry, type Start, type StopCause } from './model.ts'
 import { RunningEffects, SessionTurns, WaitsForOthers, Watches } from './replica-state.ts'
 import { childId, driverOf, inputFact, isWaiting, openChildrenIn, type OpenEffect, openIn, owedNow, type Session, type SessionInput } from './session.ts'
-import { LogLost, type Seals, SessionLog, UNSEALED } from './session-log.ts'
+import { type AroundAppend, LogLost, type Seals, SessionLog, UNSEALED } from './session-log.ts'
 import { type Append, retryUntilClosed, type SessionStore, SessionStoreError, type Taken } from './store/session-store.ts'
 
 /** In ms of silence, after which another replica takes over. */
@@ -39,6 +39,7 @@ interface RunnerOptions {
   readonly seals?: Seals
   readonly terminals?: { has (terminal: string): boolean }
   readonly disks?: { has (disk: string): boolean, ids (): readonly string[] } | undefined
+  readonly around?: AroundAppend | undefined
   /** Called after a log entry of this process; `close` waits for the promise. */
   readonly onWritten?: (session: Session, transition: LogEntry) => Promise<void> | undefined
   readonly onEnded?: ((session: Session) => void) | undefined
@@ -91,7 +92,7 @@ export class SessionRunner {
     this.#turns = new SessionTurns(options.concurrency, options.concurrencyOf)
     this.#circumstances = circumstances
     this.#gate = createGate(circumstances)
-    this.#log = new SessionLog(store, engines, seals, log, this.#id)
+    this.#log = new SessionLog(store, engines, seals, log, this.#id, options.around)
     this.#waits = new WaitsForOthers(log, lease)
     this.#watches = new Watches(
       store,

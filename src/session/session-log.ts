@@ -8,7 +8,7 @@ import type { Log } from '../runtime/telemetry.ts'
 import { createSlices, inTurn } from '../runtime/event-loop.ts'
 import { type Advanced, type Engines, foldLogEntry } from './advance-session.ts'
 import { ENDED, type LogPosition, type LogEntry } from './model.ts'
-import { type Append, type StoredLogEntry, type SessionStore, SessionStoreError } from './store/session-store.ts'
+import { type Append, type Appended, type StoredLogEntry, type SessionStore, SessionStoreError } from './store/session-store.ts'
 import { headOf, problemIn, type Session } from './session.ts'
 
 /** The log has an entry that this service did not write, or wrote to another log or position. */
@@ -158,23 +158,28 @@ export class LogLost extends Error {
   }
 }
 
+/** Does what has to be done before a log entry is written, and after; called again with each attempt. */
+export type AroundAppend = (append: Append, write: () => Promise<Appended>) => Promise<Appended>
+
 export class SessionLog {
   readonly #store: SessionStore
   readonly #engines: Engines
   readonly #seals: Seals
   readonly #log: Log
   readonly #by: string
+  readonly #around: AroundAppend
   readonly #hot = new HotSessions()
   readonly #mutex = new KeyedMutex()
 
   readonly #untrusted = new LRUCache<string, true>({ max: UNTRUSTED })
 
-  constructor (store: SessionStore, engines: Engines, seals: Seals, log: Log, by: string) {
+  constructor (store: SessionStore, engines: Engines, seals: Seals, log: Log, by: string, around: AroundAppend = (_append, write) => write()) {
     this.#store = store
     this.#engines = engines
     this.#seals = seals
     this.#log = log
     this.#by = by
+    this.#around = around
   }
 
   /** `undefined` for an unknown session. With a foreign entry: the session before it, as `failed`. @throws EngineDiverged, EngineUnknown, SessionStoreError */
@@ -268,7 +273,7 @@ export class SessionLog {
       due
     }
     const sent = performance.now()
-    const outcome = await pRetry(() => this.#store.append(append), {
+    const outcome = await pRetry(() => this.#write(append), {
       retries: APPEND_ATTEMPTS - 1,
       minTimeout: 50,
       maxTimeout: 2000,
@@ -284,6 +289,10 @@ export class SessionLog {
     this.#hot.drop(session.id)
     if (before !== undefined && (outcome.top === undefined || outcome.top.seq < before.seq)) throw new LogLost(outcome.top, before.seq)
     return false
+  }
+
+  async #write (append: Append): Promise<Appended> {
+    return await this.#around(append, () => this.#store.append(append))
   }
 
   async #isDriven ({ id, token }: Session, driver: string): Promise<boolean> {
@@ -324,7 +333,7 @@ export class SessionLog {
         denied: [],
         notices
       }
-      const outcome = await this.#store.append({
+      const outcome = await this.#write({
         id,
         after,
         transition,

@@ -3,7 +3,7 @@ import { symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { loadConfig } from '../../src/config/config.ts'
-import { parseOperator, readOperator } from '../../src/config/operator.ts'
+import { NOTICE_KINDS, parseOperator, readOperator } from '../../src/config/operator.ts'
 import { openService } from '../../src/service.ts'
 import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
 
@@ -42,12 +42,32 @@ policy:
 
   it('may be JSON, and may be empty', () => {
     assert.equal(parseOperator('{"workspaces": {"a": {"path": "."}}}', process.cwd()).workspaces.get('a')?.path, process.cwd())
-    assert.deepEqual(parseOperator('{}', '/'), { workspaces: new Map(), targets: new Map(), rules: [], budgets: [], identities: [] })
+    assert.deepEqual(parseOperator('{}', '/'), { workspaces: new Map(), targets: new Map(), rules: [], budgets: [], identities: [], notices: [] })
   })
 
+  it('says who is told, with addresses and secrets of files', async t => {
+    const folder = await createTemporaryFolder()
+    t.after(folder.remove)
+    await folder.write('new-and-old', `whsec_${Buffer.alloc(32, 1).toString('base64')}\n${Buffer.alloc(24, 2).toString('base64')}\n`)
+    await folder.write('slack', 'https://hooks.slack.com/services/T/B/x\n')
+    const { notices } = parseOperator('notices:\n  ops: { url: "https://example.com/h?k=1", secretFile: new-and-old, kinds: [label.moved], owners: [ci], definitions: [agents.*] }\n  chat: { urlFile: slack, format: slack }', folder.path)
+    assert.deepEqual(notices, [
+      { name: 'ops', url: 'https://example.com/h?k=1', format: 'standard', secrets: [Buffer.alloc(32, 1), Buffer.alloc(24, 2)], kinds: ['label.moved'], owners: ['ci'], definitions: ['agents.*'], files: [join(folder.path, 'new-and-old')] },
+      { name: 'chat', url: 'https://hooks.slack.com/services/T/B/x', format: 'slack', secrets: [], kinds: NOTICE_KINDS, owners: undefined, definitions: undefined, files: [join(folder.path, 'slack')] }
+    ])
+  })
+
+  const NOTICE = (members: string) => `notices:\n  a: { ${members} }`
+  const ADDRESS = 'expected an https address without credentials, or an http one of this machine'
   const W = 'workspaces: { a: { path: . } }\n'
   const refused: ReadonlyArray<readonly [string, string, string]> = [
     ['what is no YAML', 'a: [', 'line 1: expected YAML, Flow sequence in block collection must be sufficiently indented and end with a ]'],
+    ['a receiver of notices in clear over the network', NOTICE('url: "http://example.com/", format: slack'), `line 2: notices.a.url: ${ADDRESS}, got "http://example.com"`],
+    ['a receiver with a password in its address', NOTICE('url: "https://a:b@example.com/", format: slack'), `line 2: notices.a.url: ${ADDRESS}, got "https://example.com"`],
+    ['a receiver whose file has no address', NOTICE('urlFile: package.json, format: slack'), `line 2: notices.a.urlFile: ${ADDRESS}, got "package.json"`],
+    ['a receiver without a secret', NOTICE('url: "https://example.com/"'), 'line 2: notices.a.secretFile: expected a file with a secret, got ""'],
+    ['a secret that is none', NOTICE('url: "https://example.com/", secretFile: package.json'), 'line 2: notices.a.secretFile: expected secrets of 24 to 64 bytes, such as whsec_ and what openssl rand -base64 32 prints, got "package.json"'],
+    ['a secret that is not there', NOTICE('url: "https://example.com/", secretFile: nowhere'), 'line 2: notices.a.secretFile: expected a file that can be read (ENOENT), got "nowhere"'],
     ['an unknown part', '\ntarget: {}', 'line 2: operator.target is not expected'],
     ['a list of workspaces', 'workspaces: [a]', 'line 1: operator.workspaces must be object'],
     ['a name with a blank', 'workspaces:\n  a b: { path: . }', 'line 2: operator.workspaces must match pattern "^[A-Za-z0-9_-]{1,64}$"; line 2: operator.workspaces property name must be valid'],

@@ -40,6 +40,7 @@ const CASES: ReadonlyArray<readonly [alert: string, firing: Readonly<Record<stri
   ['PromptShellSessionsLeft', { prompt_shell_sessions_due_age_seconds: '0+60x20' }, { prompt_shell_sessions_due_age_seconds: '30x20' }],
   ['PromptShellApprovalOld', { prompt_shell_sessions_approval_age_seconds: '14000+60x20' }, { prompt_shell_sessions_approval_age_seconds: '3600x20' }],
   ['PromptShellSessionsTakenOver', { 'prompt_shell_sessions_taken_over_total{kind="agents"}': '0+5x20' }, { 'prompt_shell_sessions_taken_over_total{kind="agents"}': '0+0.5x20' }],
+  ['PromptShellNoticesLost', { 'prompt_shell_notices_total{receiver="ops",outcome="dead"}': '0+1x20' }, { 'prompt_shell_notices_total{receiver="ops",outcome="dead"}': '7x20', 'prompt_shell_notices_total{receiver="ops",outcome="failed"}': '0+1x20' }],
   ['PromptShellMemory', { 'process_resident_memory_bytes{job="ai-prompt-shell"}': '900000000x20' }, { 'process_resident_memory_bytes{job="ai-prompt-shell"}': '300000000x20' }]
 ]
 

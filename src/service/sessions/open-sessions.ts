@@ -23,6 +23,7 @@ import { kindOf } from '../../session/store/session-index.ts'
 import type { SessionStore } from '../../session/store/session-store.ts'
 import type { ToolCaller } from '../../tool/tool-caller.ts'
 import type { CountedModels } from '../chat/models.ts'
+import type { Notices } from '../notices/notices.ts'
 import { SessionService } from './session-service.ts'
 import { type SessionKinds, startOfChild } from './kind-table.ts'
 import { openShellsOn, runChecksIn, runCommandsIn, runCommandsOn } from './perform-commands.ts'
@@ -46,7 +47,7 @@ const EVERYBODY: Owners = { callerNamed: () => ANYONE, names: () => [ANYONE.name
 
 /** The store and engines are opened only when a session is first used. */
 export function openSessions ({
-  config, operator, executors, seals, loadWorkspaces, log, models, tools, registry, kinds, owners = EVERYBODY, observer, logsLines
+  config, operator, executors, seals, loadWorkspaces, log, models, tools, registry, kinds, owners = EVERYBODY, observer, logsLines, notices
 }: {
   readonly config: Config
   readonly operator: OperatorFile
@@ -62,6 +63,7 @@ export function openSessions ({
   readonly owners?: Owners | undefined
   readonly observer?: Observer | undefined
   readonly logsLines: boolean
+  readonly notices: Notices | undefined
 }): SessionServices {
   const place = placeOf(config)
   const writeLines = logLinesTo(log, config.LOG_VALUES)
@@ -136,6 +138,7 @@ export function openSessions ({
         log,
         concurrency: config.SESSION_CONCURRENCY === 0 ? undefined : config.SESSION_CONCURRENCY,
         concurrencyOf: owner => owners.callerNamed(owner)?.limits.running,
+        around: notices && ((append, write) => notices.around(append, write, () => store.head(append.id))),
         onWritten (session, transition) {
           tellOfChange(store, session, transition)
           if (logsLines) writeLines(session, transition)

@@ -492,7 +492,7 @@ async function * available<T> (read: AsyncGenerator<T>): AsyncGenerator<T> {
 }
 
 /** Other errors are returned unchanged. */
-function storeErrorOf (error: unknown): unknown {
+export function storeErrorOf (error: unknown): unknown {
   if (error instanceof EngineUnknown) return sessionsUnavailable(`${error.message}; a process of the version that has it goes on with the session`)
   return error instanceof SessionStoreError ? sessionsUnavailable(error.message) : error
 }

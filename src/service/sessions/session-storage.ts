@@ -80,6 +80,12 @@ export function placeOf (config: Config): SessionPlace {
   return { kind: 'directory', path: chosen }
 }
 
+/** A store of another name at the same place. */
+export function besideSessions (place: SessionPlace, name: string): SessionPlace {
+  if (place.kind === 'directory') return { ...place, path: join(place.path, name) }
+  return place.kind === 'redis' ? { ...place, keyPrefix: `${place.keyPrefix ?? ''}${name}:` } : place
+}
+
 const SEVEN_DAYS = 7 * 24 * 60 * 60_000
 
 /** Touches no file and no connection before its first use. An ended session is kept for `keep` ms. @throws SessionStoreError for a bad Redis URL */

@@ -54,6 +54,7 @@ export class Notices {
   readonly #receivers: ReadonlyMap<string, NoticeReceiver & { readonly patterns: NamePatterns | undefined }>
   readonly #outbox: Outbox
   readonly #own: Outbox
+  readonly #memory: SessionStore
   readonly #agent: ReturnType<typeof createHttpAgent>
   readonly #closing = new AbortController()
   /** By store, since when it is lost, in ms since 1970. */
@@ -84,7 +85,8 @@ export class Notices {
     // Where registrations are kept in the same Redis, their reader tells.
     const onStore = config.SESSION_STORE === '' ? undefined : (problem: string | undefined): void => { this.tellOfStore('sessions', problem) }
     this.#outbox = new Outbox({ ...shared, store, onStore })
-    this.#own = new Outbox({ ...shared, store: createMemorySessionStore({ keep: KEPT }) })
+    this.#memory = createMemorySessionStore({ keep: KEPT })
+    this.#own = new Outbox({ ...shared, store: this.#memory })
   }
 
   /** Before the registry starts. */
@@ -104,11 +106,12 @@ export class Notices {
     this.#own.open()
   }
 
+  /** Closes the store, too. */
   async close (): Promise<void> {
     clearTimeout(this.#looking)
     this.#closing.abort()
     await Promise.all([this.#outbox.close(), this.#own.close()])
-    await this.#agent.close()
+    await Promise.all([this.#options.store.close(), this.#memory.close(), this.#agent.close()])
   }
 
   /** Keeps the notices of a session's log entry before it is written. @throws SessionStoreError, what `write` throws */

@@ -114,8 +114,8 @@ export class Outbox {
   readonly #failing = new Map<string, string>()
   readonly #closing = new AbortController()
   #timer: NodeJS.Timeout | undefined
-  /** On the clock of `performance.now()`, in ms. */
-  #wakesAt = Infinity
+  /** On the clock of `performance.now()`, in ms; never before `open`. */
+  #wakesAt = -Infinity
   #problem: string | undefined
 
   constructor (options: OutboxOptions) {
@@ -126,16 +126,17 @@ export class Outbox {
   }
 
   open (): void {
+    this.#wakesAt = Infinity
     this.#wake(0)
   }
 
+  /** The store stays open. */
   async close (): Promise<void> {
     this.#closing.abort()
     clearTimeout(this.#timer)
     const left = [...this.#working]
     while (this.#work.size > 0) await Promise.all(this.#work)
     await this.#store.renew(this.#by, left, 0).catch(() => {})
-    await this.#store.close()
   }
 
   /** With a proof, the notices are only announced: `settle` says whether they came true. @throws SessionStoreError */

@@ -37,7 +37,7 @@ const MAX_QUOTE = 200
 
 /** The egress rules count at each attempt, and a redirect is a failure: it could lead around them. */
 export async function sendNotice (
-  { url, format, secrets }: NoticeReceiver, agent: HttpAgent, { id, ...content }: NoticeContent & { readonly id: string }, closing: AbortSignal, now: number
+  { url, format, secrets }: NoticeReceiver, agent: HttpAgent, { id, ...content }: NoticeContent & { readonly id: string }, closing: AbortSignal, now: number, patience = PATIENCE
 ): Promise<Sent> {
   const began = performance.now()
   const { origin, pathname, search } = new URL(url)
@@ -46,9 +46,9 @@ export async function sendNotice (
   const timestamp = Math.floor(now / 1000)
   const signed = secrets.map(secret => `v1,${createHmac('sha256', secret).update(`${id}.${timestamp}.${body}`).digest('base64')}`).join(' ')
   const headers = format === 'slack' ? {} : { 'webhook-id': id, 'webhook-timestamp': String(timestamp), 'webhook-signature': signed }
-  const patience = new AbortController()
-  const timer = setTimeout(() => { patience.abort() }, PATIENCE)
-  const end = (): void => { patience.abort() }
+  const attempt = new AbortController()
+  const end = (): void => { attempt.abort() }
+  const timer = setTimeout(end, patience)
   closing.addEventListener('abort', end)
   const spent = (): number => Math.round(performance.now() - began)
   try {
@@ -58,14 +58,14 @@ export async function sendNotice (
       method: 'POST',
       headers: { 'content-type': 'application/json', 'user-agent': 'ai-prompt-shell', 'accept-encoding': 'identity', ...headers },
       body,
-      signal: patience.signal
+      signal: attempt.signal
     })
     const isOk = status >= 200 && status < 300
     const quote = await readWords(answer).catch(() => '')
     const what = status >= 300 && status < 400 ? `answered with a redirect (${status}), which is not followed` : `answered with status ${status}`
     return { status, problem: isOk ? undefined : `${what}${quote === '' || status < 400 ? '' : `: ${quote}`}`, milliseconds: spent() }
   } catch (error) {
-    return { problem: patience.signal.aborted ? `had not answered after ${PATIENCE} ms` : unreachable(error).summary, milliseconds: spent() }
+    return { problem: attempt.signal.aborted ? `had not answered after ${patience} ms` : unreachable(error).summary, milliseconds: spent() }
   } finally {
     clearTimeout(timer)
     closing.removeEventListener('abort', end)

@@ -37,6 +37,6 @@ export function addNoticeCommands (program: Command, cli: Cli): void {
       const sent = await api.ask('post', '/api/notices/receivers/{name}/test', { name }, {})
       if (output.wantsJson) await output.json(sent)
       else if (sent.problem === undefined) await output.words(`${name} took ${sent.id} with status ${sent.status} after ${sent.milliseconds} ms`)
-      if (sent.problem !== undefined) throw new CliError(EXIT.NO, `${name} ${sent.problem}`)
+      if (sent.problem !== undefined) throw new CliError(EXIT.NO, `${name} ${sent.problem}${sent.quote === undefined ? '' : `: ${sent.quote}`}`)
     })
 }

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { SECRET } from './notice-receiver.ts'
 import { type JsonView, type RequestHeaders, type Service, startService } from './service.ts'
 import { type AtEnd } from './shared.ts'
 import { createTemporaryFolder } from './temporary-folder.ts'
@@ -8,6 +9,8 @@ import { waitFor } from './wait-for.ts'
 export interface OperatorWishes {
   readonly auto?: boolean
   readonly policy?: readonly object[]
+  /** Who is told; secrets are those of `NoticeServer`, in the file `secret`. */
+  readonly notices?: object
   /** Members of the target `here`. */
   readonly here?: object
   /** What claims of JWTs give. */
@@ -57,8 +60,9 @@ export async function askingPlace (t: AtEnd, tokens?: readonly string[]): Promis
   return {
     shop: at('shop'),
     operatorFile: at('operator.json'),
-    async start ({ auto = false, policy = [], here = {}, identities = [] } = {}, environment = {}) {
-      const writeOperator = (rows: readonly object[]) => folder.write('operator.json', JSON.stringify({ workspaces: { shop: { path: 'shop' } }, targets: { here: { type: 'local', workspace: 'shop', sandbox: 'off', auto, ...here } }, policy, identities: rows }))
+    async start ({ auto = false, policy = [], here = {}, identities = [], notices = {} } = {}, environment = {}) {
+      const writeOperator = (rows: readonly object[]) => folder.write('operator.json', JSON.stringify({ workspaces: { shop: { path: 'shop' } }, targets: { here: { type: 'local', workspace: 'shop', sandbox: 'off', auto, ...here } }, policy, identities: rows, notices }))
+      await folder.write('secret', SECRET)
       await writeOperator(identities)
       const service = await startService(t, { 'skills:walk': SKILL }, {
         LLM_BASE_URL: 'builtin:script',

@@ -278,6 +278,40 @@ describe('a budget', () => {
     assert.deepEqual(await listed('bot'), [['all', 180]])
   })
 
+  for (const isShared of [false, true]) {
+    it(`tells of 80 % and 100 % once${isShared ? ' in each replica, of what both have used' : ''}, and again in the next period`, async t => {
+      const prefix = `${randomUUID()}:`
+      let now = JANUARY
+      const told: string[] = []
+      const tell = async (_budget: Budget, key: string, percent: number, used: number, ends: number): Promise<void> => { told.push(`${key} ${percent} ${used} ${new Date(ends).toISOString().slice(0, 10)}`) }
+      const replicas = await Promise.all([0, 1].map(async () => new Budgets([budget({ most: 100 })], new Prices(), isShared ? await openShared(t, prefix) : undefined, () => now)))
+      for (const replica of replicas) replica.onLevel(tell)
+      const use = async (replica: number, tokens: number): Promise<void> => (await replicas[replica]?.reserve(by('ide'), 'any', 0, 1))?.settle({ inputTokens: tokens, outputTokens: 0 }, undefined)
+      await use(0, 79)
+      await waitFor('its usage', async () => (await replicas[0]?.list())?.[0]?.used === 79)
+      await use(isShared ? 1 : 0, 2)
+      await waitFor('80 %', () => told.length === 1)
+      await use(0, 30)
+      const day = 'team:tokens:day:2026-01-31'
+      const all = [`${day} 80 81 2026-02-01`, ...isShared ? [`${day} 80 81 2026-02-01`] : [], `${day} 100 111 2026-02-01`]
+      await waitFor('100 %', () => told.length === all.length)
+      await assert.rejects(use(0, 1), { code: 'BUDGET_USED' })
+      now += 2000
+      await use(0, 85)
+      await waitFor('80 % of the next day', () => told.length === all.length + 1)
+      assert.deepEqual(told, [...all, 'team:tokens:day:2026-02-01 80 85 2026-02-02'])
+    })
+  }
+
+  it('tells of a level again with the next call when that could not be kept', async () => {
+    let told = 0
+    const tell = async (): Promise<void> => { if (++told === 1) throw new Error('the store is away') }
+    const budgets = new Budgets([budget({ most: 100 })], new Prices(), undefined, () => JANUARY)
+    budgets.onLevel(tell)
+    for (let call = 0; call < 3; call++) (await budgets.reserve(by('ide'), 'any', 0, 1))?.settle({ inputTokens: call === 0 ? 85 : 1, outputTokens: 0 }, undefined)
+    await waitFor('the second attempt', () => told === 2)
+  })
+
   it('in USD refuses a model whose price nobody knows', async () => {
     const budgets = new Budgets([budget({ unit: 'usd', most: 1e9 })], new Prices())
     await assert.rejects(budgets.reserve(by('ide'), 'house-model', 1, 1), { code: 'PRICE_UNKNOWN', details: { model: 'house-model', budget: 'team' } })

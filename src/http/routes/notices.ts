@@ -28,6 +28,7 @@ const TestReply = Type.Object({
   id: Type.String(),
   status: Type.Optional(Type.Integer({ description: 'Left out where nobody has answered' })),
   problem: Type.Optional(Type.String({ description: 'Why it was not taken; left out where it was' })),
+  quote: Type.Optional(Type.String({ description: 'What the receiver has said' })),
   milliseconds: Type.Integer()
 })
 

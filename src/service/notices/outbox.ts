@@ -284,14 +284,14 @@ export class Outbox {
     const { log, metrics, send } = this.#options
     const { id, type, since, tries, isResent } = notice
     const about = { receiver, notice: id, type }
-    const die = (reason: string): Fact => {
+    const die = (reason: string, said?: string): Fact => {
       log.warn({ ...about, reason }, 'a notice is dead: `aps notices` lists it, and can send it again')
       metrics.count(receiver, 'dead')
-      return { kind: 'refused', effect: id, by: 'policy', reason }
+      return { kind: 'refused', effect: id, by: 'policy', reason: withQuote(reason, said) }
     }
     if (this.#gone.has(receiver) && isResent !== true) return die('the receiver has answered 410 Gone')
     this.#busy.set(receiver, (this.#busy.get(receiver) ?? 0) + 1)
-    const { status, problem } = await send(receiver, notice, this.#closing.signal)
+    const { status, problem, quote } = await send(receiver, notice, this.#closing.signal)
     this.#busy.set(receiver, (this.#busy.get(receiver) ?? 1) - 1)
     if (problem === undefined) {
       this.#gone.delete(receiver)
@@ -307,9 +307,11 @@ export class Outbox {
     if (status === 410) {
       log.error({ receiver }, 'a receiver of notices has answered 410 Gone: until a restart nothing more is sent to it, but what is sent again')
       this.#gone.add(receiver)
-      return die(problem)
+      return die(problem, quote)
     }
-    return this.#now() + pauseAfter(tries + 1) - since > DAY ? die(problem) : { kind: 'failure', effect: id, code: 'NOTICE_FAILED', message: problem }
+    return this.#now() + pauseAfter(tries + 1) - since > DAY
+      ? die(problem, quote)
+      : { kind: 'failure', effect: id, code: 'NOTICE_FAILED', message: withQuote(problem, quote) }
   }
 
   async #settle (id: string, isTrue: boolean, isMine = false): Promise<void> {
@@ -442,6 +444,10 @@ function isQueued (notice: Queued | 'over' | undefined, ...phases: ReadonlyArray
 
 function pauseAfter (tries: number): number {
   return PAUSES[Math.min(tries, PAUSES.length) - 1] as number
+}
+
+function withQuote (problem: string, quote: string | undefined): string {
+  return quote === undefined ? problem : `${problem}: ${quote}`
 }
 
 function queueOf (id: string): string | undefined {

@@ -22,7 +22,9 @@ export interface Sent {
   /** Left out where nobody has answered. */
   readonly status?: number
   /** Left out where the receiver has it. */
-  readonly problem?: string
+  readonly problem?: string | undefined
+  /** Its own words about that. */
+  readonly quote?: string | undefined
   readonly milliseconds: number
 }
 
@@ -37,7 +39,12 @@ const MAX_QUOTE = 200
 
 /** The egress rules count at each attempt, and a redirect is a failure: it could lead around them. */
 export async function sendNotice (
-  { url, format, secrets }: NoticeReceiver, agent: HttpAgent, { id, ...content }: NoticeContent & { readonly id: string }, closing: AbortSignal, now: number, patience = PATIENCE
+  { url, format, secrets }: NoticeReceiver,
+  agent: HttpAgent,
+  { id, ...content }: NoticeContent & { readonly id: string },
+  closing: AbortSignal,
+  now: number,
+  patience = PATIENCE
 ): Promise<Sent> {
   const began = performance.now()
   const { origin, pathname, search } = new URL(url)
@@ -61,9 +68,9 @@ export async function sendNotice (
       signal: attempt.signal
     })
     const isOk = status >= 200 && status < 300
-    const quote = await readWords(answer).catch(() => '')
+    const quote = await readWords(answer).catch(() => '') || undefined
     const what = status >= 300 && status < 400 ? `answered with a redirect (${status}), which is not followed` : `answered with status ${status}`
-    return { status, problem: isOk ? undefined : `${what}${quote === '' || status < 400 ? '' : `: ${quote}`}`, milliseconds: spent() }
+    return isOk ? { status, milliseconds: spent() } : { status, problem: what, quote, milliseconds: spent() }
   } catch (error) {
     return { problem: attempt.signal.aborted ? `had not answered after ${patience} ms` : unreachable(error).summary, milliseconds: spent() }
   } finally {

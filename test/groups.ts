@@ -42,6 +42,7 @@ export const SYSTEM: readonly string[] = [
   'end-to-end/cluster.test.ts',
   'end-to-end/example-tools.test.ts',
   'end-to-end/leaving.test.ts',
+  'end-to-end/notices.test.ts',
   'end-to-end/outages.test.ts',
   'end-to-end/process.test.ts',
   'end-to-end/pushed-changes.test.ts',

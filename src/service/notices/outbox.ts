@@ -66,7 +66,7 @@ const DAY = 86_400_000
 const [MOST, MOST_IN_QUEUE] = [10_000, 1000]
 
 /** Attempts at a time, for one receiver; and the wait of its other queues for a place, and after it was not reached, in ms. */
-const [AT_ONCE, BUSY, AWAY] = [10, 500, 20_000]
+const [AT_ONCE, BUSY, AWAY] = [10, 500, 5000]
 
 /** At most this long between two takes of queues that are due, in ms; queues in work at a time. */
 const [POLL, ROOM] = [5000, 100]

@@ -403,10 +403,13 @@ function backendAttributes (prompt: string, version: number, label: string | und
 /** `undefined` unless OpenTelemetry's variables name an exporter. The SDK is loaded only then: it costs a tenth of a second at the start. */
 export async function openTracer (environment: Environment, log: Log): Promise<Tracer | undefined> {
   if (!isConfigured(environment)) return undefined
-  const protocol = environment['OTEL_EXPORTER_OTLP_TRACES_PROTOCOL'] ?? environment['OTEL_EXPORTER_OTLP_PROTOCOL'] ?? 'http/json'
-  if (protocol !== 'http/json') log.warn({ protocol }, 'traces are sent as http/json, which collectors take at the same address as http/protobuf')
+  const protocol = environment['OTEL_EXPORTER_OTLP_TRACES_PROTOCOL'] || environment['OTEL_EXPORTER_OTLP_PROTOCOL'] || PROTOBUF
+  if (protocol !== PROTOBUF && protocol !== JSON_TEXT) log.warn({ protocol }, 'traces are sent as http/protobuf, which most collectors take at port 4318')
   const { Tracer } = await import('./open-telemetry.ts')
-  return new Tracer(log, environment['OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT']?.toLowerCase() === 'true')
+  const { OTLPTraceExporter } = protocol === JSON_TEXT
+    ? await import('@opentelemetry/exporter-trace-otlp-http')
+    : await import('@opentelemetry/exporter-trace-otlp-proto')
+  return new Tracer(log, OTLPTraceExporter, environment['OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT']?.toLowerCase() === 'true')
 }
 
 /** https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/ */
@@ -415,3 +418,5 @@ function isConfigured (environment: Environment): boolean {
   if (environment['OTEL_SDK_DISABLED'] === 'true' || environment['OTEL_TRACES_EXPORTER'] === 'none') return false
   return given('OTEL_EXPORTER_OTLP_ENDPOINT') || given('OTEL_EXPORTER_OTLP_TRACES_ENDPOINT')
 }
+const [PROTOBUF, JSON_TEXT] = ['http/protobuf', 'http/json']
+

@@ -12,9 +12,8 @@ import {
   trace,
   type Tracer as OpenTelemetryTracer
 } from '@opentelemetry/api'
-import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
 import { detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources'
-import { BasicTracerProvider, BatchSpanProcessor, type IdGenerator, RandomIdGenerator } from '@opentelemetry/sdk-trace-base'
+import { BasicTracerProvider, BatchSpanProcessor, type IdGenerator, RandomIdGenerator, type SpanExporter } from '@opentelemetry/sdk-trace-base'
 import { createHash } from 'node:crypto'
 import { ENGINE_NAME, ENGINE_VERSION } from '../base/version.ts'
 import { CONTENT, type Content } from './content.ts'
@@ -37,19 +36,19 @@ export interface Turn {
   readonly above: { readonly turn: Turn, readonly effect: string } | undefined
 }
 
-/** Exports traces as OTLP over HTTP, in JSON. OpenTelemetry's SDK reads its standard environment variables itself. */
+/** Exports traces as OTLP over HTTP. OpenTelemetry's SDK reads its standard environment variables itself. */
 export class Tracer {
   readonly #provider: BasicTracerProvider
   readonly #tracer: SpanMaker
 
   /** @param capturesContent whether spans have what was said to models and tools */
-  constructor (log: Log, capturesContent: boolean) {
+  constructor (log: Log, Exporter: new () => SpanExporter, capturesContent: boolean) {
     logProblems(log)
     const ids = new Ids()
     const resource = resourceFromAttributes({ 'service.name': ENGINE_NAME, 'service.version': ENGINE_VERSION }).merge(
       detectResources({ detectors: [envDetector] })
     )
-    this.#provider = new BasicTracerProvider({ resource, idGenerator: ids, spanProcessors: [new BatchSpanProcessor(new OTLPTraceExporter())] })
+    this.#provider = new BasicTracerProvider({ resource, idGenerator: ids, spanProcessors: [new BatchSpanProcessor(new Exporter())] })
     this.#tracer = { tracer: this.#provider.getTracer(ENGINE_NAME, ENGINE_VERSION), ids, content: capturesContent ? CONTENT : undefined }
   }
 

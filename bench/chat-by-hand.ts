@@ -11,6 +11,8 @@ import { createYardstickApp, listenAsYardstick, REVISION } from './yardstick-app
 
 const PROMPT = 'bench'
 
+const DEFAULT_PROVIDER = { name: 'default', attributes: {} }
+
 const upstream = new Pool(process.env['UPSTREAM'] ?? '', { connections: null })
 const app = createYardstickApp()
 
@@ -18,7 +20,7 @@ app.post('/api/chat/prompts/:id', { schema: { params: PromptId, body: ChatBody }
   const { variables, ...fields } = request.body as { readonly variables: { readonly word: string }, readonly stream: boolean, readonly model?: string }
   request.activity.beginRender(PROMPT, REVISION).ended('ok', 1)
   const asked = { ...fields, messages: [{ role: 'user', content: `Say ${variables.word} and go on for a hundred words.` }] }
-  const watch = request.activity.beginModelCall('chat', 'default', asked.model, asked.stream)
+  const watch = request.activity.beginModelCall('chat', DEFAULT_PROVIDER, asked.model, asked.stream)
   const { body } = await upstream.request({ method: 'POST', path: '/v1/chat/completions', headers: { 'content-type': 'application/json' }, body: JSON.stringify(asked) })
   if (asked.stream) return reply.type('text/event-stream').send(counted(body, bytes => watch.streamed('complete', usageOfStream(asked, { outcome: 'complete', bytes }))))
   const text = await body.text()

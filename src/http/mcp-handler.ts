@@ -320,7 +320,7 @@ async function answerIn (response: Response): Promise<string> {
 const MAX_NAME = 200
 
 /** https://github.com/open-telemetry/semantic-conventions-genai/blob/main/docs/gen-ai/mcp.md#server; `undefined` where nothing is traced. */
-function beginMessage ({ activity, headers }: FastifyRequest, body: Json): Span | undefined {
+function beginMessage ({ activity, headers, raw }: FastifyRequest, body: Json): Span | undefined {
   if (activity.span === undefined || !isJsonObject(body)) return undefined
   const text = (value: Json | undefined): string | undefined => typeof value === 'string' ? value.slice(0, MAX_NAME) : undefined
   const { method, id, params } = body
@@ -334,13 +334,17 @@ function beginMessage ({ activity, headers }: FastifyRequest, body: Json): Span 
     'jsonrpc.request.id': typeof id === 'number' ? String(id) : text(id),
     'network.transport': 'tcp',
     'network.protocol.name': 'http',
+    'network.protocol.version': raw.httpVersion,
     'mcp.resource.uri': uri,
     ...(method === 'tools/call' ? { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': name } : {}),
     ...(method === 'prompts/get' ? { 'gen_ai.prompt.name': name } : {})
   }, text(ownField(ownField(params, '_meta'), 'traceparent')))
-  if (method === 'tools/call' && isJsonObject(given)) span?.set(span.content?.arguments(given) ?? {})
+  if (isJsonObject(given)) span?.set((method === 'tools/call' ? span.content?.arguments(given) : span.content?.variables(given)) ?? {})
   return span
 }
+
+/** What a client asks for in vain is no error of this service. */
+const ERRORS_OF_CLIENTS: ReadonlySet<number> = new Set([-32700, -32600, -32601, -32602, -32002])
 
 async function endMessage (span: Span, response: Response): Promise<void> {
   try {
@@ -349,9 +353,10 @@ async function endMessage (span: Span, response: Response): Promise<void> {
     const answer = text === '' ? {} : objectOf(parseJson(text))
     const code = ownField(ownField(answer, 'error'), 'code')
     const result = objectOf(answer['result'])
-    const failed = typeof code === 'number' ? String(code) : result['isError'] === true ? 'tool_error' : undefined
+    const status = typeof code === 'number' ? String(code) : undefined
+    const failed = result['isError'] === true ? 'tool_error' : ERRORS_OF_CLIENTS.has(Number(code)) ? undefined : status
     span.end({
-      'rpc.response.status_code': typeof code === 'number' ? failed : undefined,
+      'rpc.response.status_code': status,
       ...(failed === undefined && result['content'] !== undefined ? span.content?.result(result) : {})
     }, failed)
   } catch {

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Attributes } from '@opentelemetry/api'
 import { LRUCache } from 'lru-cache'
 import { modelAuth, modelBusy, modelNotFound, modelRateLimited, modelUpstream, ServiceError } from '../base/errors.ts'
 import { contentHash, type Json, stringifyJson } from '../base/json.ts'
-import type { ModelCall } from '../observe/activity.ts'
+import type { AskedProvider, ModelCall } from '../observe/activity.ts'
 import type { Log } from '../runtime/telemetry.ts'
 import { usageOfReply, usageOfStream } from './usage.ts'
 import { beginningOf } from '../base/text.ts'
@@ -12,7 +13,7 @@ import { BuiltinModel, echo, followScript, type ReplyRule } from './builtin-mode
 import {
   type Answers, type Ask, type AttemptCount, beginTally, type CallOptions, DEFAULT_MAX_REPLY_BYTES, DEFAULT_TIMEOUTS, ECHO_URL, holdUntilOver, isBuiltin,
   type Layer, type ModelClient, type ModelDescription, type ModelTimeouts, type ModelUpstream, type Operation, type OperationKind,
-  parseBaseUrl, SCRIPT_URL, withOptions
+  parseBaseUrl, SCRIPT_URL, type UpstreamAddress, withOptions
 } from './model-client.ts'
 import { HttpModel } from './http-model.ts'
 import { changed, memberOf, type ModelRequest } from './model-request.ts'
@@ -161,12 +162,14 @@ function openProvider (provider: ProviderConfig, options: SharedModelOptions): R
   const retried = { provider: name, policy, total: timeouts.total }
   // Builtin models are retried too: a failure in a script must have the effect of a failure over HTTP.
   if (isBuiltin(baseUrl)) {
-    return { name, models, aliases, upstream: through([observe(name), retry({ ...retried, log: options.log })], openBuiltin(baseUrl, options)) }
+    const layers = [observe({ name, attributes: { 'gen_ai.provider.name': name } }), retry({ ...retried, log: options.log })]
+    return { name, models, aliases, upstream: through(layers, openBuiltin(baseUrl, options)) }
   }
   const address = parseBaseUrl(baseUrl)
   const log = options.log && withFacts(options.log, { provider: name, address: address.origin })
   const model = new HttpModel(address, provider, timeouts, maxReplyBytes, log)
-  const layers = [observe(name), limit(name, { ...limits, wait: MAX_QUEUE_WAIT }), tolerateFormat(), retry({ ...retried, log })]
+  const observed = observe({ name, attributes: providerAttributes(name, address) })
+  const layers = [observed, limit(name, { ...limits, wait: MAX_QUEUE_WAIT }), tolerateFormat(), retry({ ...retried, log })]
   return { name, models, aliases, upstream: through(layers, model) }
 }
 
@@ -175,6 +178,32 @@ function openBuiltin (url: string, { script }: SharedModelOptions): ModelUpstrea
   if (url === ECHO_URL) return new BuiltinModel('echo', echo)
   if (script === undefined) throw new TypeError(`${SCRIPT_URL} needs LLM_SCRIPT_FILE, the path of a YAML file with its replies`)
   return new BuiltinModel('script', followScript(script))
+}
+
+/** The conventions' names of those that have one, by their hosts. */
+const KNOWN_HOSTS: ReadonlyArray<readonly [host: RegExp, name: string]> = [
+  [/(?:^|\.)api\.openai\.com$/, 'openai'],
+  [/\.openai\.azure\.com$/, 'azure.ai.openai'],
+  [/\.services\.ai\.azure\.com$/, 'azure.ai.inference'],
+  [/^api\.anthropic\.com$/, 'anthropic'],
+  [/^generativelanguage\.googleapis\.com$/, 'gcp.gemini'],
+  [/(?:^|-)aiplatform\.googleapis\.com$/, 'gcp.vertex_ai'],
+  [/^bedrock-runtime\..*\.amazonaws\.com$/, 'aws.bedrock'],
+  [/^api\.cohere\.(?:ai|com)$/, 'cohere'],
+  [/^api\.deepseek\.com$/, 'deepseek'],
+  [/^api\.groq\.com$/, 'groq'],
+  [/^api\.mistral\.ai$/, 'mistral_ai'],
+  [/^api\.perplexity\.ai$/, 'perplexity'],
+  [/^api\.x\.ai$/, 'x_ai']
+]
+
+function providerAttributes (name: string, { origin }: UpstreamAddress): Attributes {
+  const { protocol, hostname, port } = new URL(origin)
+  return {
+    'gen_ai.provider.name': KNOWN_HOSTS.find(([host]) => host.test(hostname))?.[1] ?? name,
+    'server.address': hostname,
+    'server.port': port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port)
+  }
 }
 
 /** The first layer sees each call first. */
@@ -209,12 +238,12 @@ async function acquire (slots: Slots, signal: CallerSignal, provider: string): P
 }
 
 /** The time of a call includes the wait for its turn. */
-function observe (provider: string): Layer {
+function observe (provider: AskedProvider): Layer {
   return ask => operation => {
     const { kind, request, call } = operation
     const name = kind === 'embeddings' ? 'embeddings' : 'chat'
     const watch = call.activity?.beginModelCall(name, provider, memberOf(request, 'model'), memberOf(request, 'stream') === true)
-    if (watch?.traced === 'content' && name === 'chat') watch.asked(memberOf(request, 'messages'))
+    if (watch?.traced !== undefined) watch.asked(member => memberOf(request, member))
     return watch === undefined ? ask(operation) : report(watch, operation, ask({ kind, request, call: withOptions(call, { watch }) }))
   }
 }

@@ -1,5 +1,5 @@
 import type { Attributes } from '@opentelemetry/api'
-import { type Json, type JsonObject, listOf, textIn } from '../base/json.ts'
+import { type Json, type JsonObject, listOf, objectOf, textIn } from '../base/json.ts'
 import { beginningOf, type Environment } from '../base/text.ts'
 import type { Log } from '../runtime/telemetry.ts'
 import type { Metrics } from './metrics.ts'
@@ -105,7 +105,7 @@ export class Activity {
       this.promptVersion = version
       this.promptLabel = label
     }
-    const attributes = revision === undefined ? {} : { 'gen_ai.prompt.name': prompt, ...versionAttributes(revision, version, label) }
+    const attributes = revision === undefined ? {} : promptAttributes(prompt, revision, version, label)
     const span = this.work?.child('render', 'internal', attributes)
     this.#current = span
     return {
@@ -124,7 +124,11 @@ export class Activity {
   }
 
   /** @param call the id that a model has given to the call */
-  beginToolCall ({ id, name }: { readonly id: string, readonly name: string }, call: string | undefined, values: JsonObject | undefined) {
+  beginToolCall (
+    { id, name, description }: { readonly id: string, readonly name: string, readonly description: string },
+    call: string | undefined,
+    values: JsonObject | undefined
+  ) {
     const started = performance.now()
     const clock = this.#tools ??= new OverlapClock()
     clock.enter(started)
@@ -132,6 +136,7 @@ export class Activity {
       'gen_ai.operation.name': 'execute_tool',
       'gen_ai.tool.name': name,
       'gen_ai.tool.type': 'function',
+      'gen_ai.tool.description': description === '' ? undefined : beginningOf(description, MAX_DESCRIPTION),
       'gen_ai.tool.call.id': call,
       ...(values === undefined ? {} : this.#current.content?.arguments(values))
     })
@@ -151,7 +156,7 @@ export class Activity {
     }
   }
 
-  beginModelCall (operation: 'chat' | 'embeddings', provider: string, model: Json | undefined, isStream: boolean): ModelCall {
+  beginModelCall (operation: 'chat' | 'embeddings', provider: AskedProvider, model: Json | undefined, isStream: boolean): ModelCall {
     this.#models ??= new OverlapClock()
     return new ModelCall(this, this.#models, operation, provider, typeof model === 'string' ? beginningOf(model, MAX_MODEL_NAME) : undefined, isStream)
   }
@@ -162,8 +167,17 @@ const DEFAULT_MODEL = '(default)'
 /** In characters, since callers and models can write any name. */
 const MAX_MODEL_NAME = 200
 
+/** In characters. */
+const MAX_DESCRIPTION = 1000
+
 /** As many as OpenAI's API takes. */
 const MAX_CHOICES = 128
+
+export interface AskedProvider {
+  /** The operator's, which metrics have. */
+  readonly name: string
+  readonly attributes: Attributes
+}
 
 const STREAM_OUTCOMES = { complete: 'ok', failed: 'CUT', left: 'CLIENT_CLOSED' } as const
 
@@ -188,7 +202,7 @@ export class ModelCall {
     activity: Activity,
     clock: OverlapClock,
     operation: 'chat' | 'embeddings',
-    provider: string,
+    provider: AskedProvider,
     model: string | undefined,
     isStream: boolean
   ) {
@@ -196,16 +210,15 @@ export class ModelCall {
     this.#metrics = metrics
     this.#clock = clock
     this.#operation = operation
-    this.#provider = provider
+    this.#provider = provider.name
     this.#version = prompt === undefined || promptVersion === undefined ? undefined : `${prompt}@${promptVersion}`
     this.#model = model
     this.#span = span?.child(model === undefined ? operation : `${operation} ${model}`, 'client', {
       'gen_ai.operation.name': operation,
-      'gen_ai.provider.name': provider,
+      ...provider.attributes,
       'gen_ai.request.model': model,
       'gen_ai.request.stream': isStream ? true : undefined,
-      'gen_ai.prompt.name': prompt,
-      ...(promptRevision === undefined ? {} : versionAttributes(promptRevision, promptVersion, promptLabel)),
+      ...(prompt === undefined || promptRevision === undefined ? {} : promptAttributes(prompt, promptRevision, promptVersion, promptLabel)),
       ...(prompt === undefined || promptVersion === undefined ? {} : backendAttributes(prompt, promptVersion, promptLabel)),
       ...activity.about
     })
@@ -224,9 +237,13 @@ export class ModelCall {
     return this.#span && (this.#span.content === undefined ? 'facts' : 'content')
   }
 
-  asked (messages: Json | undefined): void {
+  /** @param member of the request */
+  asked (member: (name: string) => Json | undefined): void {
     const span = this.#span
-    if (span?.content !== undefined) span.set(span.content.input(messages))
+    if (span === undefined) return
+    span.set(this.#operation === 'chat' ? chatAttributes(member) : { 'gen_ai.request.encoding_formats': textsOf(member('encoding_format')) })
+    if (this.#operation !== 'chat' || span.content === undefined) return
+    span.set(span.content.input({ messages: member('messages'), tools: member('tools'), stop: member('stop') }))
   }
 
   begun (): void {
@@ -258,9 +275,14 @@ export class ModelCall {
     if (cost === undefined) unpriced.at(this.#provider, model).inc()
     else costs.at(this.#provider, model, version).inc(cost / 1e9)
     return this.#span && {
-      ...answerAttributes(answered, usage),
-      ...(reply === undefined || this.#operation === 'embeddings' ? {} : { ...replyAttributes(reply), ...this.#span.content?.output(reply['choices']) }),
-      'prompt_shell.cost.usd': cost === undefined ? undefined : cost / 1e9
+      ...answerAttributes(this.#operation, answered, usage),
+      ...(reply === undefined
+        ? {}
+        : this.#operation === 'embeddings'
+          ? { 'gen_ai.embeddings.dimension.count': dimensionsOf(reply) }
+          : { ...replyAttributes(reply), ...this.#span.content?.output(reply['choices']) }),
+      'prompt_shell.cost.usd': cost === undefined ? undefined : cost / 1e9,
+      'llm.cost.total': cost === undefined ? undefined : cost / 1e9
     }
   }
 
@@ -281,15 +303,51 @@ export class ModelCall {
   }
 }
 
+/** Stop sequences are texts of whoever asks, so they are content. */
+function chatAttributes (member: (name: string) => Json | undefined): Attributes {
+  const number = (name: string): number | undefined => {
+    const value = member(name)
+    return typeof value === 'number' ? value : undefined
+  }
+  const choices = number('n')
+  return {
+    'gen_ai.request.choice.count': choices === 1 ? undefined : choices,
+    'gen_ai.request.seed': number('seed'),
+    'gen_ai.request.max_tokens': number('max_completion_tokens') ?? number('max_tokens'),
+    'gen_ai.request.temperature': number('temperature'),
+    'gen_ai.request.top_p': number('top_p'),
+    'gen_ai.request.top_k': number('top_k'),
+    'gen_ai.request.frequency_penalty': number('frequency_penalty'),
+    'gen_ai.request.presence_penalty': number('presence_penalty'),
+    'gen_ai.output.type': OUTPUT_TYPES.get(textIn(objectOf(member('response_format')), 'type'))
+  }
+}
+
+/** The convention's words for OpenAI's. */
+const OUTPUT_TYPES: ReadonlyMap<string, string> = new Map([['text', 'text'], ['json_object', 'json'], ['json_schema', 'json']])
+
+function textsOf (value: Json | undefined): string[] | undefined {
+  return typeof value === 'string' ? [value.slice(0, MAX_MODEL_NAME)] : undefined
+}
+
+function dimensionsOf ({ data }: JsonObject): number | undefined {
+  const { embedding } = objectOf(listOf(data)[0])
+  return Array.isArray(embedding) ? embedding.length : undefined
+}
+
 /** Leaves out estimated tokens: readers of a trace would take them for the provider's. */
-function answerAttributes (model: unknown, { inputTokens, outputTokens, cachedTokens, reasoningTokens, isEstimate }: TokenUsage): Attributes {
+function answerAttributes (
+  operation: 'chat' | 'embeddings',
+  model: unknown,
+  { inputTokens, outputTokens, cachedTokens, reasoningTokens, isEstimate }: TokenUsage
+): Attributes {
   return {
     'gen_ai.response.model': typeof model === 'string' ? model.slice(0, MAX_MODEL_NAME) : undefined,
     ...(isEstimate
       ? {}
       : {
           'gen_ai.usage.input_tokens': inputTokens,
-          'gen_ai.usage.output_tokens': outputTokens,
+          'gen_ai.usage.output_tokens': operation === 'chat' ? outputTokens : undefined,
           'gen_ai.usage.cache_read.input_tokens': cachedTokens,
           'gen_ai.usage.reasoning.output_tokens': reasoningTokens
         })
@@ -330,26 +388,28 @@ export class RequestActivity extends Activity {
 
 export class EffectActivity extends Activity {
   readonly #kind: string
-  readonly #session: string
-  readonly #definition: string
+  readonly #about: Attributes
   readonly #started = performance.now()
 
-  /** @param turn of the session, for its trace; `undefined` for a session that has no turns */
+  /**
+   * @param about the session and what acts in it
+   * @param turn of the session, for its trace; `undefined` for a session that has no turns
+   */
   constructor (
     { metrics, tracer }: Observer,
     { id, kind }: { readonly id: string, readonly kind: string },
     session: string,
     definition: string,
+    about: Attributes,
     turn: Turn | undefined
   ) {
     super(metrics, undefined, tracer && beginEffect(tracer, kind, id, session, definition, turn))
     this.#kind = kind
-    this.#session = session
-    this.#definition = definition
+    this.#about = about
   }
 
   override get about (): Attributes {
-    return { 'gen_ai.conversation.id': this.#session, 'gen_ai.agent.name': this.#definition.replace(/^\w+\//, '') }
+    return this.#about
   }
 
   end (outcome: string): void {
@@ -381,10 +441,12 @@ export function parseTraceparent (header: string | string[] | undefined): TraceC
   return { traceparent: `00-${traceId}-${spanId}-${flags}`, traceId }
 }
 
-function versionAttributes (revision: string, version: number | undefined, label: string | undefined): Attributes {
+/** Not `gen_ai.prompt.…`: Langfuse takes every attribute that begins so for what was asked, in place of the messages. */
+function promptAttributes (prompt: string, revision: string, version: number | undefined, label: string | undefined): Attributes {
   return {
-    'gen_ai.prompt.version': version === undefined ? revision : String(version),
-    'prompt_shell.prompt.revision': version === undefined ? undefined : revision,
+    'prompt_shell.prompt.name': prompt,
+    'prompt_shell.prompt.revision': revision,
+    'prompt_shell.prompt.version': version,
     'prompt_shell.prompt.label': label
   }
 }
@@ -399,6 +461,8 @@ function backendAttributes (prompt: string, version: number, label: string | und
     'llm.prompt_template.version': String(version)
   }
 }
+
+const [PROTOBUF, JSON_TEXT] = ['http/protobuf', 'http/json']
 
 /** `undefined` unless OpenTelemetry's variables name an exporter. The SDK is loaded only then: it costs a tenth of a second at the start. */
 export async function openTracer (environment: Environment, log: Log): Promise<Tracer | undefined> {
@@ -418,5 +482,3 @@ function isConfigured (environment: Environment): boolean {
   if (environment['OTEL_SDK_DISABLED'] === 'true' || environment['OTEL_TRACES_EXPORTER'] === 'none') return false
   return given('OTEL_EXPORTER_OTLP_ENDPOINT') || given('OTEL_EXPORTER_OTLP_TRACES_ENDPOINT')
 }
-const [PROTOBUF, JSON_TEXT] = ['http/protobuf', 'http/json']
-

@@ -7,26 +7,35 @@ import { isSensitive, maskSecrets, REDACTED } from '../base/redact.ts'
 // replaced, and each attribute is bounded: a long text ends with a mark, and of a long conversation the oldest messages are left out.
 
 export interface Content {
-  input (messages: Json | undefined): Attributes
+  /** Of a request. */
+  input (members: Readonly<Partial<Record<'messages' | 'tools' | 'stop', Json | undefined>>>): Attributes
   output (choices: Json | undefined): Attributes
   arguments (values: JsonObject): Attributes
+  /** Of a prompt that an MCP client gets. */
+  variables (values: JsonObject): Attributes
   result (value: Json): Attributes
 }
 
 export const CONTENT: Content = {
-  input (messages) {
+  input ({ messages, tools, stop }) {
     const all = listOf(messages).map(objectOf)
     const firstOther = all.findIndex(({ role }) => role !== 'system' && role !== 'developer')
     const [instructions, others] = firstOther === -1 ? [all, []] : [all.slice(0, firstOther), all.slice(firstOther)]
     const said = new Space()
     const asked = new Space()
+    const offered = new Space()
     const kept = latest(others, asked, message => ({ role: asked.text(textIn(message, 'role')), parts: partsOf(message, asked) }))
+    // The conventions advise against descriptions and schemas.
+    const names = offered.each(listOf(tools), tool => offered.text(textIn(objectOf(objectOf(tool)['function']), 'name')))
+    const stops = offered.each(typeof stop === 'string' ? [stop] : listOf(stop), each => offered.text(textOf(each)))
     const told = said.each(instructions, message => partsOf(objectOf(message), said)).flat()
     return {
       'gen_ai.system_instructions': told.length === 0 ? undefined : stringifyJson(told),
       'gen_ai.input.messages': stringifyJson(kept),
+      'gen_ai.tool.definitions': names.length === 0 ? undefined : stringifyJson(names.map(name => ({ type: 'function', name }))),
+      'gen_ai.request.stop_sequences': stops.length === 0 ? undefined : stops,
       'prompt_shell.content.messages_left_out': kept.length < others.length ? others.length - kept.length : undefined,
-      'prompt_shell.content.truncated': said.isCut || asked.isCut ? true : undefined
+      'prompt_shell.content.truncated': said.isCut || asked.isCut || offered.isCut ? true : undefined
     }
   },
   output (choices) {
@@ -41,6 +50,14 @@ export const CONTENT: Content = {
     const space = new Space()
     return { 'gen_ai.tool.call.arguments': asJson(space.json(values)), ...space.told() }
   },
+  variables (values) {
+    const space = new Space()
+    const told = Object.entries(objectOf(withoutSecrets(values))).slice(0, MAX_VARIABLES)
+    return {
+      ...Object.fromEntries(told.map(([name, value]) => [`gen_ai.prompt.variable.${name.slice(0, MAX_VARIABLE_NAME)}`, space.text(asJson(value))])),
+      ...space.told()
+    }
+  },
   result (value) {
     const space = new Space()
     return { 'gen_ai.tool.call.result': asJson(space.json(value)), ...space.told() }
@@ -52,6 +69,11 @@ const FINISH_REASONS: ReadonlyMap<string, string> = new Map([['tool_calls', 'too
 
 /** In UTF-16 units, of the texts of one attribute; and what a message or part takes besides, so that their number is bounded too. */
 const [MOST, EACH] = [32 * 1024, 32]
+
+const MAX_VARIABLES = 100
+
+/** In characters. */
+const MAX_VARIABLE_NAME = 200
 
 /** Counts what the texts of one attribute may still take, so that no trace grows with what a caller sends. */
 class Space {

@@ -32,6 +32,9 @@ export interface Turn {
   /** Such as `agents/helper`. */
   readonly definition: string
   readonly revision: string
+  readonly operation: 'invoke_agent' | 'invoke_workflow'
+  readonly name: string
+  readonly about: Attributes
   /** The effect of another session by which this session was started. */
   readonly above: { readonly turn: Turn, readonly effect: string } | undefined
 }
@@ -60,16 +63,16 @@ export class Tracer {
    * The span of a whole turn. Its ids follow from the session and the number of the turn, so that all replicas that work on the turn write into
    * one trace; whoever ends the turn ends the span, and the others never end theirs, which then is not exported.
    */
-  beginTurn ({ session, number, began, definition, revision, above }: Turn): Span {
-    const [kind, name = definition] = definition.split(/\/(.*)/s)
-    const operation = kind === 'agents' ? 'invoke_agent' : 'invoke_workflow'
+  beginTurn ({ session, number, began, definition, revision, operation, name, about, above }: Turn): Span {
     const [traceId, spanId] = [hashOf('trace', session, number).slice(0, 32), hashOf('turn', session, number).slice(0, 16)]
     const attributes = {
       'gen_ai.operation.name': operation,
-      'gen_ai.conversation.id': session,
-      'gen_ai.agent.name': name,
-      'gen_ai.agent.version': revision,
-      'prompt_shell.session.definition': definition
+      ...about,
+      'gen_ai.agent.version': operation === 'invoke_agent' ? revision : undefined,
+      'prompt_shell.session.definition': definition,
+      'prompt_shell.session.revision': revision,
+      // Phoenix and Langfuse know the operation of an agent, but not yet that of a workflow.
+      'openinference.span.kind': operation === 'invoke_workflow' ? 'CHAIN' : undefined
     }
     const parent = above && this.beginTurn(above.turn).contextOf(effectSpanId(above.turn.session, above.effect))
     return new Span(this.#tracer, parent ?? ROOT_CONTEXT, `${operation} ${name}`, {

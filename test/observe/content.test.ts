@@ -24,7 +24,7 @@ const MESSAGES: readonly { readonly title: string, readonly message: JsonObject,
 ]
 
 function inputOf (messages: Json): { readonly messages: ReadonlyArray<{ readonly role: string, readonly parts: JsonObject[] }>, readonly attributes: ReturnType<typeof CONTENT['input']> } {
-  const attributes = CONTENT.input(messages)
+  const attributes = CONTENT.input({ messages })
   return { messages: JSON.parse(String(attributes['gen_ai.input.messages'])), attributes }
 }
 
@@ -56,7 +56,7 @@ describe('what was said, as attributes', () => {
     ['a long result', { role: 'tool', content: 'x'.repeat(1_000_000) }]
   ] as ReadonlyArray<readonly [string, JsonObject]>) {
     it(`is bounded for ${title}, and says that it is cut`, () => {
-      const input = CONTENT.input([{ role: 'user', ...message }])
+      const input = CONTENT.input({ messages: [{ role: 'user', ...message }] })
       const output = CONTENT.output([{ message, finish_reason: 'stop' }])
       for (const [name, attributes] of [['gen_ai.input.messages', input], ['gen_ai.output.messages', output]] as const) {
         assert.ok(String(attributes[name]).length < 200_000, String(String(attributes[name]).length))
@@ -67,8 +67,26 @@ describe('what was said, as attributes', () => {
 
   it('is bounded for many empty messages and choices', () => {
     const many = Array.from({ length: 1_000_000 }, () => ({}))
-    assert.ok(String(CONTENT.input(many)['gen_ai.input.messages']).length < 100_000)
+    assert.ok(String(CONTENT.input({ messages: many })['gen_ai.input.messages']).length < 100_000)
     assert.ok(String(CONTENT.output(many)['gen_ai.output.messages']).length < 100_000)
+  })
+
+  it('has the names of offered functions, and what ends an answer', () => {
+    const tools = [{ type: 'function', function: { name: 'f', description: 'long', parameters: {} } }]
+    const { 'gen_ai.tool.definitions': offered, 'gen_ai.request.stop_sequences': stop } = CONTENT.input({ messages: [], tools, stop: ['a', 'Bearer abc.def'] })
+    assert.deepEqual([offered, stop], ['[{"type":"function","name":"f"}]', ['a', '__REDACTED_BEARER__']])
+    assert.deepEqual(CONTENT.input({ messages: [], stop: 'a' })['gen_ai.request.stop_sequences'], ['a'])
+  })
+
+  it('has the variables of a prompt each by its name, without secrets and bounded', () => {
+    assert.deepEqual(CONTENT.variables({ name: 'Ada', password: 'x', list: [1] }), {
+      'gen_ai.prompt.variable.name': 'Ada',
+      'gen_ai.prompt.variable.password': '[secret]',
+      'gen_ai.prompt.variable.list': '[1]'
+    })
+    const many = CONTENT.variables(Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [`${index}${'n'.repeat(1000)}`, 'x'.repeat(1000)])))
+    assert.equal(many['prompt_shell.content.truncated'], true)
+    assert.ok(JSON.stringify(many).length < 100_000)
   })
 
   it('has arguments and results of tools as JSON, cut to its beginning where they are long', () => {

@@ -17,6 +17,7 @@ const SECRET = 'sk-abcdefghijklmnop'
 const TOP = {
   system: 'You are top.',
   stream: false,
+  handoffs: ['billing'],
   tools: [
     { name: 'look', tool: 'a.tool', description: 'Looks', parameters: { name: { type: 'string', description: 'Whom' }, password: { type: 'string', description: 'With what' } } },
     { name: 'research', agent: 'web', description: 'Looks something up' }
@@ -34,6 +35,8 @@ function call (name: string, given: object): object {
 function answerTo (messages: readonly Said[]): object {
   const { role, content } = messages.at(-1) as Said
   const isWeb = messages.some(message => String(message.content).includes('You are web.'))
+  if (messages.some(message => String(message.content).includes('You are billing.'))) return completion('Paid.')
+  if (content === 'bill') return call('transfer_to_billing', {})
   if (isWeb) return completion('It is ann.')
   if (role === 'tool') return completion(`Done, with ${SECRET}.`)
   if (content === 'look') return call('look', { name: 'Ada', password: 'tiger' })
@@ -46,7 +49,7 @@ async function placeOf (t: TestContext, further: Record<string, string> = {}) {
   const [collector, tools, folder] = await Promise.all([startOtlpCollector(t), startRestfulToolServer(t), createTemporaryFolder()])
   const upstream = await startUpstream(({ body }, response) => {
     const { messages } = JSON.parse(body) as { messages: readonly Said[] }
-    if (isHeld && messages.at(-1)?.role === 'tool') held.push(response)
+    if (isHeld && (messages.at(-1)?.role === 'tool' || messages[0]?.content?.includes('You are web.') === true)) held.push(response)
     else sendJson(response, 200, answerTo(messages))
   })
   t.after(async () => {
@@ -55,11 +58,17 @@ async function placeOf (t: TestContext, further: Record<string, string> = {}) {
   })
   await folder.write('store/agents/top.json', JSON.stringify(TOP))
   await folder.write('store/agents/web.json', JSON.stringify({ system: 'You are web.', stream: false, tools: [] }))
+  await folder.write('store/agents/billing.json', JSON.stringify({ system: 'You are billing.', stream: false, tools: [] }))
+  await folder.write('store/skills/walk/SKILL.md', '---\nname: walk\ndescription: Walks.\n---\nWalk.')
+  await folder.write('store/plans/mend.json', JSON.stringify({}))
+  await folder.write('shop/a.txt', 'one')
+  await folder.write('operator.yaml', `workspaces:\n  shop: { path: ${folder.path}/shop }\n`)
   await folder.write('store/tools/a/tool.json', JSON.stringify({ url: `${tools.origin}/text`, parameters: [{ name: 'name', type: 'string' }, { name: 'password', type: 'string' }] }))
   await folder.write('store/templates/hello.json', JSON.stringify('Hello'))
   const environment = {
     STORE_DIR: `${folder.path}/store`,
     STATE_DIR: `${folder.path}/state`,
+    OPERATOR_FILE: `${folder.path}/operator.yaml`,
     LLM_BASE_URL: upstream.baseUrl,
     LLM_MODEL: 'gpt-x',
     ALLOW_ROOT: 'true',
@@ -111,6 +120,7 @@ describe('the trace of a turn', () => {
       'gen_ai.conversation.id': id,
       'gen_ai.agent.name': 'top',
       'prompt_shell.session.definition': 'agents/top',
+      'prompt_shell.session.revision': version,
       'prompt_shell.session.status': 'waiting_input'
     })
     assert.ok(spans.every(({ traceId }) => traceId === turn.traceId))
@@ -133,6 +143,55 @@ describe('the trace of a turn', () => {
     const [turn, child] = [one(spans, 'invoke_agent top'), one(spans, 'invoke_agent web')]
     assert.deepEqual([child.traceId, child.parentSpanId], [turn.traceId, one(spans, 'session child').spanId])
     assert.notEqual(child.attributes['gen_ai.conversation.id'], id)
+  })
+
+  it('is in the calls of models by the agent that has the dialogue', async t => {
+    const place = await placeOf(t)
+    const { url } = await place.start()
+    const id = String((await post(url, '/api/agents/top/sessions', {}))['id'])
+    await post(url, `/api/agents/sessions/${id}/message`, { text: 'bill' })
+    const spans = await place.turns(1)
+    assert.deepEqual(spans.filter(({ name }) => name === 'chat gpt-x').map(({ attributes }) => attributes['gen_ai.agent.name']), ['top', 'billing'])
+  })
+
+  for (const [kind, name, start] of [
+    ['skills', 'walk', (url: string) => post(url, '/api/skills/start', { terminalSessionId: 'manual', skillId: 'walk', params: {} })],
+    ['plans', 'mend', (url: string) => post(url, '/api/plans', { goal: 'mend it', workspace: 'shop', profile: 'mend' })]
+  ] as const) {
+    it(`has ${kind} as workflows, with their name`, async t => {
+      const place = await placeOf(t)
+      const { url } = await place.start()
+      await start(url)
+      const turn = await place.spans(`invoke_workflow ${name}`)
+      const { 'gen_ai.conversation.id': session, 'prompt_shell.session.revision': revision, 'prompt_shell.session.status': _status, 'error.type': _error, ...attributes } = turn.attributes
+      assert.match(`${String(session)} ${String(revision)}`, /^[\da-f]{32} [\w-]{8,}$/)
+      assert.deepEqual(attributes, {
+        'gen_ai.operation.name': 'invoke_workflow',
+        'gen_ai.workflow.name': name,
+        'prompt_shell.session.definition': `${kind}/${name}`,
+        'openinference.span.kind': 'CHAIN'
+      })
+      const chat = await place.spans('chat gpt-x')
+      assert.deepEqual([chat.traceId, chat.attributes['gen_ai.workflow.name'], chat.attributes['gen_ai.agent.name']], [turn.traceId, name, undefined])
+      assert.equal(chat.attributes['gen_ai.conversation.id'], session)
+    })
+  }
+
+  it('is one over the processes that work on a session that it starts', async t => {
+    const place = await placeOf(t)
+    const before = await place.start()
+    const id = String((await post(before.url, '/api/agents/top/sessions', {}))['id'])
+    place.hold(true)
+    void post(before.url, `/api/agents/sessions/${id}/message`, { text: 'research' }).catch(() => {})
+    await waitFor('the question of the other session', () => place.held.length > 0)
+    before.process.kill('SIGKILL')
+    await once(before.process, 'exit')
+    place.hold(false)
+    await place.start()
+    const spans = await place.turns(1)
+    const [turn, child] = [one(spans, 'invoke_agent top'), one(spans, 'invoke_agent web')]
+    assert.deepEqual([child.traceId, child.parentSpanId], [turn.traceId, one(spans, 'session child').spanId])
+    assert.equal(one(spans, 'session child').parentSpanId, turn.spanId)
   })
 
   it('is one over the processes that work on it, and another for the next turn', async t => {
@@ -198,7 +257,8 @@ describe('MCP messages', () => {
       'gen_ai.operation.name': 'execute_tool',
       'gen_ai.tool.name': 'render_prompt',
       'network.transport': 'tcp',
-      'network.protocol.name': 'http'
+      'network.protocol.name': 'http',
+      'network.protocol.version': '1.1'
     })
     assert.deepEqual([span.traceId, span.parentSpanId, span.kind], [traceId, spanId, 2])
     const [render, listed] = [await place.spans('render'), await place.spans('initialize')]
@@ -206,7 +266,7 @@ describe('MCP messages', () => {
     assert.equal(listed.parentSpanId?.length, 16)
     await assert.rejects(client.getPrompt({ name: 'nobody' }))
     const failed = await place.spans('prompts/get nobody')
-    assert.deepEqual([failed.attributes['gen_ai.prompt.name'], failed.attributes['error.type'], failed.attributes['rpc.response.status_code'], failed.status.code], ['nobody', '-32602', '-32602', 2])
+    assert.deepEqual([failed.attributes['gen_ai.prompt.name'], failed.attributes['error.type'], failed.attributes['rpc.response.status_code'], failed.status.code], ['nobody', undefined, '-32602', 0])
     await client.callTool({ name: 'render_prompt', arguments: { id: 'nobody' } })
     await waitFor('the failure', () => place.collected().some(({ attributes }) => attributes['error.type'] === 'tool_error'))
   })

@@ -32,7 +32,7 @@ async function startTraced (t: TestContext, answer: Answer, further: Record<stri
   await folder.write('templates/old.json', JSON.stringify('now {{variables.name}}'))
   await folder.write('versions/old/1.json', JSON.stringify({ entry: { userPrompt: 'once {{variables.name}}', defaults: { model: 'gpt-x' } } }))
   await folder.write('releases/old.json', JSON.stringify({ next: 2, labels: { production: 1 }, moves: [], versions: [{ n: 1, tag: 'tag', at: '2026-11-20T10:00:00Z', by: 'ana' }] }))
-  await folder.write('tools/a/tool.json', JSON.stringify({ url: `${tools.origin}/text`, parameters: [{ name: 'name', type: 'string' }] }))
+  await folder.write('tools/a/tool.json', JSON.stringify({ url: `${tools.origin}/text`, description: 'Says hello', parameters: [{ name: 'name', type: 'string' }] }))
   await folder.write('tools/bad/tool.json', JSON.stringify({ url: `${tools.origin}/500` }))
   const service = await startProcess(t, { STORE_DIR: folder.path, LLM_BASE_URL: upstream.baseUrl, RENDER_TIMEOUT_MS: '20000', OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_BSP_SCHEDULE_DELAY: '50', ...further })
   return {
@@ -76,30 +76,34 @@ describe('traces over OTLP', () => {
     const traced = await startTraced(t, answer)
     await (await traced.chat({ variables: { name: 'Ada' } })).text()
     const spans = await traced.spans()
-    const { 'gen_ai.prompt.version': version, ...render } = find(spans, 'render').attributes
-    assert.match(String(version), /^[\w-]{8,}$/)
-    assert.deepEqual(render, { 'gen_ai.prompt.name': 'ask', 'prompt_shell.render.passes': 2 })
-    assert.deepEqual(find(spans, 'execute_tool a_tool').attributes, { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': 'a_tool', 'gen_ai.tool.type': 'function', 'prompt_shell.tool.outcome': 'ok' })
+    const { 'prompt_shell.prompt.revision': revision, ...render } = find(spans, 'render').attributes
+    assert.match(String(revision), /^[\w-]{8,}$/)
+    assert.deepEqual(render, { 'prompt_shell.prompt.name': 'ask', 'prompt_shell.render.passes': 2 })
+    assert.deepEqual(find(spans, 'execute_tool a_tool').attributes, { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': 'a_tool', 'gen_ai.tool.type': 'function', 'gen_ai.tool.description': 'Says hello', 'prompt_shell.tool.outcome': 'ok' })
     assert.deepEqual(find(spans, 'chat gpt-x').attributes, {
       'gen_ai.operation.name': 'chat',
       'gen_ai.provider.name': 'default',
+      'server.address': '127.0.0.1',
+      'server.port': Number(new URL(traced.upstream.baseUrl).port),
       'gen_ai.request.model': 'gpt-x',
-      'gen_ai.prompt.name': 'ask',
-      'gen_ai.prompt.version': version,
+      'prompt_shell.prompt.name': 'ask',
+      'prompt_shell.prompt.revision': revision,
       'gen_ai.response.id': 'chatcmpl-B9MBs8CjcvOU2jLn4n570S5qMJKcT',
       'gen_ai.response.finish_reasons': { values: [{ stringValue: 'stop' }] },
       'gen_ai.response.model': 'gpt-4.1-2025-04-14',
       'gen_ai.usage.input_tokens': 19,
       'gen_ai.usage.output_tokens': 10,
-      'prompt_shell.cost.usd': (19 * 2 + 10 * 8) / 1e6
+      'prompt_shell.cost.usd': (19 * 2 + 10 * 8) / 1e6,
+      'llm.cost.total': (19 * 2 + 10 * 8) / 1e6
     })
     assert.deepEqual(find(spans, 'POST /api/chat/prompts/:id').attributes, { 'http.request.method': 'POST', 'http.route': '/api/chat/prompts/:id', 'http.response.status_code': 200 })
   })
 
-  it('go on at tools and at the model, under the span of their call', async t => {
+  it('go on at tools and at the model, under the span of their call, without what a caller sent beside', async t => {
     const traced = await startTraced(t, answer)
-    await (await traced.chat({ variables: { name: 'Ada' } })).text()
+    await (await traced.chat({ variables: { name: 'Ada' } }, { baggage: 'user=ada', tracestate: 'vendor=1' })).text()
     const spans = await traced.spans()
+    for (const sent of [traced.tools.requests[0], traced.upstream.hits[0]]) assert.deepEqual([sent?.headers['baggage'], sent?.headers['tracestate']], [undefined, undefined])
     const context = ({ traceId, spanId }: CollectedSpan) => `00-${traceId}-${spanId}-01`
     assert.equal(traced.tools.requests[0]?.headers['traceparent'], context(find(spans, 'execute_tool a_tool')))
     assert.equal(traced.upstream.hits[0]?.headers['traceparent'], context(find(spans, 'chat gpt-x')))
@@ -122,10 +126,10 @@ describe('traces over OTLP', () => {
     await (await traced.chat({ variables: { name: 'Ada' } }, {}, 'old@production')).text()
     const spans = await traced.spans()
     for (const name of ['render', 'chat gpt-x']) {
-      const { 'gen_ai.prompt.name': prompt, 'gen_ai.prompt.version': version, 'prompt_shell.prompt.label': label } = find(spans, name).attributes
-      assert.deepEqual([prompt, version, label], ['old', '1', 'production'], name)
+      const { 'prompt_shell.prompt.name': prompt, 'prompt_shell.prompt.version': version, 'prompt_shell.prompt.label': label } = find(spans, name).attributes
+      assert.deepEqual([prompt, version, label], ['old', 1, 'production'], name)
     }
-    const backends = Object.entries(find(spans, 'chat gpt-x').attributes).filter(([name]) => /^(?:langfuse|prompt|llm)\./.test(name))
+    const backends = Object.entries(find(spans, 'chat gpt-x').attributes).filter(([name]) => /^(?:langfuse|prompt|llm\.prompt_template|gen_ai\.prompt)\./.test(name))
     assert.deepEqual(Object.fromEntries(backends), {
       'langfuse.observation.prompt.name': 'old',
       'langfuse.observation.prompt.version': 1,
@@ -134,6 +138,58 @@ describe('traces over OTLP', () => {
       'llm.prompt_template.version': '1'
     })
   })
+
+  it('have what was asked for beside the messages, and no text of it', async t => {
+    const traced = await startTraced(t, answer)
+    const settings = { n: 2, seed: 7, max_completion_tokens: 100, temperature: 0.5, top_p: 0.9, top_k: 5, frequency_penalty: 0.1, presence_penalty: 0.2, response_format: { type: 'json_object' } }
+    await (await traced.chat({ variables: { name: 'Ada' }, ...settings, stop: ['enough'] })).text()
+    const asked = Object.entries(find(await traced.spans(), 'chat gpt-x').attributes).filter(([name]) => /^gen_ai\.(?:request|output)/.test(name))
+    assert.deepEqual(Object.fromEntries(asked), {
+      'gen_ai.request.model': 'gpt-x',
+      'gen_ai.request.choice.count': 2,
+      'gen_ai.request.seed': 7,
+      'gen_ai.request.max_tokens': 100,
+      'gen_ai.request.temperature': 0.5,
+      'gen_ai.request.top_p': 0.9,
+      'gen_ai.request.top_k': 5,
+      'gen_ai.request.frequency_penalty': 0.1,
+      'gen_ai.request.presence_penalty': 0.2,
+      'gen_ai.output.type': 'json'
+    })
+  })
+
+  it('tell of embeddings their dimensions and format', async t => {
+    const traced = await startTraced(t, (_hit, response) => sendJson(response, 200, { object: 'list', model: 'e', data: [{ object: 'embedding', index: 0, embedding: [1, 2, 3] }], usage: { prompt_tokens: 8, total_tokens: 8 } }))
+    await (await fetch(`${traced.service.url}/v1/embeddings`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ model: 'e', input: 'x', encoding_format: 'float' }) })).text()
+    const { 'server.port': _port, ...attributes } = find(await traced.spans(), 'embeddings e').attributes
+    assert.deepEqual(attributes, {
+      'gen_ai.operation.name': 'embeddings',
+      'gen_ai.provider.name': 'default',
+      'server.address': '127.0.0.1',
+      'gen_ai.request.model': 'e',
+      'gen_ai.request.encoding_formats': { values: [{ stringValue: 'float' }] },
+      'gen_ai.response.model': 'e',
+      'gen_ai.usage.input_tokens': 8,
+      'gen_ai.embeddings.dimension.count': 3
+    })
+  })
+
+  for (const [how, type, variables] of [
+    ['protobuf unless told otherwise', 'application/x-protobuf', {}],
+    ['JSON', 'application/json', { OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json' }],
+    ['JSON by the variable of traces alone', 'application/json', { OTEL_EXPORTER_OTLP_PROTOCOL: 'http/protobuf', OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: 'http/json' }],
+    ['protobuf where another protocol was wished', 'application/x-protobuf', { OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }]
+  ] as Array<[string, string, Record<string, string>]>) {
+    it(`are sent in ${how}`, async t => {
+      const traced = await startTraced(t, answer, { OTEL_EXPORTER_OTLP_COMPRESSION: 'gzip', ...variables })
+      await (await traced.chat({ variables: { name: 'Ada' } })).text()
+      const spans = await traced.spans()
+      assert.deepEqual(spans.map(({ name }) => name).sort(), ['POST /api/chat/prompts/:id', 'chat gpt-x', 'execute_tool a_tool', 'render'])
+      const [headers] = traced.collector.headers
+      assert.deepEqual([headers?.['content-type'], headers?.['content-encoding']], [type, 'gzip'])
+      assert.equal(traced.service.log.some(line => line.includes('traces are sent as http/protobuf')), variables['OTEL_EXPORTER_OTLP_PROTOCOL'] === 'grpc')
+    })
+  }
 
   it('show retries as events, and what failed by its code', async t => {
     const traced = await startTraced(t, (_hit, response) => sendJson(response, 503, { error: { message: 'overloaded' } }))

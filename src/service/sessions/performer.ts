@@ -1,3 +1,4 @@
+import type { Attributes } from '@opentelemetry/api'
 import type { Caller } from '../../access/caller.ts'
 import { visibleGeneration } from '../../access/views.ts'
 import type { RightsWatch } from '../../access/rights.ts'
@@ -108,7 +109,7 @@ export function createPerformer ({ performers, tools, callerNamed, seek, rights,
   async function observed (given: Omit<Performing<ActiveEffect>, 'activity'>): Promise<Outcome> {
     const { session, effect } = given
     const turn = observer?.tracer && await turnOf(session, load)
-    const performing = { ...given, activity: observer && new EffectActivity(observer, effect, session.id, session.start.definition, turn) }
+    const performing = { ...given, activity: observer && new EffectActivity(observer, effect, session.id, session.start.definition, aboutOf(session), turn) }
     // TypeScript cannot tell that the function found under an effect's kind takes effects of that kind.
     const perform = performers[performing.effect.kind] as Perform<ActiveEffect>
     let ended = 'INTERNAL'
@@ -139,11 +140,34 @@ type LoadSession = (id: string) => Promise<Session | undefined>
 /** For traces; `undefined` for a session without turns, such as a terminal. */
 export async function turnOf ({ id, start, turn: { number, began } }: Session, load?: LoadSession): Promise<Turn | undefined> {
   const { definition, revision, parent } = start
-  if (!/^(?:agents|skills|plans)\//.test(definition)) return undefined
+  const [, kind, name] = KIND_AND_NAME.exec(definition) ?? []
+  if (name === undefined) return undefined
   // A trace is not worth a failure of the session.
   const above = parent && await load?.(parent.session).catch(() => undefined)
   const turn = above && await turnOf(above, load)
-  return { session: id, number, began, definition, revision, above: parent && turn && { turn, effect: parent.effect } }
+  return {
+    session: id,
+    number,
+    began,
+    definition,
+    revision,
+    operation: kind === 'agents' ? 'invoke_agent' : 'invoke_workflow',
+    name,
+    about: { 'gen_ai.conversation.id': id, ...nameAttributes(definition) },
+    above: parent && turn && { turn, effect: parent.effect }
+  }
+}
+
+const KIND_AND_NAME = /^(agents|skills|plans)\/(.*)/s
+
+/** For what is done now: another agent may have taken the dialogue over. */
+function aboutOf ({ id, start, engine: { view } }: Session): Attributes {
+  return { 'gen_ai.conversation.id': id, ...nameAttributes(view.definition ?? start.definition) }
+}
+
+function nameAttributes (definition: string): Attributes {
+  const [, kind, name] = KIND_AND_NAME.exec(definition) ?? []
+  return kind === 'agents' ? { 'gen_ai.agent.name': name } : { 'gen_ai.workflow.name': name }
 }
 
 /** Of what the operator's machines and workspaces refuse. @throws any other error unchanged */

@@ -116,7 +116,14 @@ export function createMcpConnection (options: McpConnectionOptions): McpConnecti
     // With a definition that has no output schema, the client leaves it to this service to judge the result.
     const toolDefinition = { name, inputSchema: inputSchema as { type: 'object' } }
     const about = { signal, timeout: timeLeft ?? CALL_TIMEOUT, toolDefinition }
-    return await client.callTool({ name, arguments: values as Record<string, never>, ...trace }, about) as JsonObject
+    try {
+      return await client.callTool({ name, arguments: values as Record<string, never>, ...trace }, about) as JsonObject
+    } catch (error) {
+      // Only a JSON-RPC error has a number here.
+      const { code } = error as { readonly code?: unknown }
+      if (typeof code === 'number') span?.set({ 'rpc.response.status_code': String(code) })
+      throw error
+    }
   }
 
   async function failed (error: unknown, session: McpSession): Promise<ToolError> {

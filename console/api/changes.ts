@@ -1,6 +1,6 @@
 import { useEffect, useSyncExternalStore } from 'react'
 import { useCaller } from './caller.ts'
-import { queries } from './queries.ts'
+import { type Failing, queries, untilRead } from './queries.ts'
 import { readStream, type StreamEvent } from './stream.ts'
 
 /**
@@ -27,8 +27,9 @@ export function useIsAway (): boolean {
 }
 
 /** The interval at which a query is repeated whose changes the stream tells. */
-export function useFallback (): number | false {
-  return useIsAway() && FALLBACK
+export function useFallback (): (query: Failing) => number | false {
+  const isAway = useIsAway()
+  return query => untilRead(query) || (isAway && FALLBACK)
 }
 
 /** Requests shown data again whenever the service tells that it has changed. */

@@ -5,7 +5,14 @@ import type { Tagged } from './tagged.ts'
 import { currentToken, tokenRefused } from './token.ts'
 
 /** The client of the service's API. Its types are made from openapi.json, so a call that the API does not have is an error of types. */
-export const api = createClient<paths>({ baseUrl: location.origin, fetch: request => send(request) })
+export const api = createClient<paths>({ baseUrl: location.origin, fetch: request => send(inTime(request)) })
+
+/** How long a reply is waited for that changes nothing, in ms: where a network drops what is on its way, a browser would wait for minutes. */
+const LONGEST_READ = 20_000
+
+function inTime (request: Request): Request {
+  return request.method === 'GET' ? new Request(request, { signal: AbortSignal.any([request.signal, AbortSignal.timeout(LONGEST_READ)]) }) : request
+}
 
 /** Waits for a call of the API. @returns the value of the reply @throws ApiError when the service refuses the call */
 export async function take<T> (call: Promise<{ readonly data?: T, readonly error?: unknown, readonly response: Response }>): Promise<T> {

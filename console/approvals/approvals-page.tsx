@@ -20,7 +20,7 @@ export function ApprovalsPage () {
         <NotifyButton />
       </PageTitle>
       {query.error !== null && <ErrorNote error={query.error} onRetry={() => { void query.refetch() }} />}
-      <div className={query.error === null ? 'narrow' : 'narrow stale'} inert={query.error !== null}>
+      <div className={query.error === null ? 'narrow' : 'narrow stale'}>
         <ApprovalQueue approvals={approvals ?? NONE} isInSession={false} showAll at={search.get('at') ?? ''} />
       </div>
       {approvals?.length === 0 && <Empty title={t.nothingWaits}>{t.nothingWaitsNext}</Empty>}

@@ -1,7 +1,8 @@
 import { type RefObject, useEffect, useMemo, useRef, useState } from 'react'
 import { ApiError } from '../api/api-error.ts'
-import { useMay } from '../api/caller.ts'
+import { useCaller, useMay } from '../api/caller.ts'
 import { api, take } from '../api/client.ts'
+import { PATIENCE } from '../api/sending.ts'
 import { oddities } from '../parts/oddities.ts'
 import { type ApprovalReply, type Asked, isGrave, placeOf, textOf } from './approval.ts'
 import { changedWords, type Range } from './changed-words.ts'
@@ -134,7 +135,7 @@ function useReadiness (digest: string, end: RefObject<Element | null>): boolean 
 /** The decision about an action that waits. It is made once, and only about the action that the person was shown. */
 interface Decision {
   readonly decided: NonNullable<ApprovalReply['decided']> | undefined
-  /** Whether the decision was made in this tab. */
+  /** Whether the decision was made in this tab, as far as anybody can know. */
   readonly isMine: boolean
   readonly isBusy: boolean
   /** Whether the decision was sent, but no reply has come, so that nobody knows whether it has reached the service. */
@@ -147,16 +148,17 @@ interface Decision {
 
 function useDecision ({ id, digest, decided: known }: Asked, onDecided: () => void): Decision {
   const [decided, setDecided] = useState(known)
-  const [isMine, setMine] = useState(false)
+  const [isSent, setSent] = useState(false)
   const [isBusy, setBusy] = useState(false)
   const [doubt, setDoubt] = useState(false)
   const [error, setError] = useState<unknown>()
+  const caller = useCaller()
   useEffect(() => { if (known !== undefined) setDecided(known) }, [known])
 
-  const read = () => take(api.GET('/api/approvals/{id}', { params: { path: { id } } }))
   const readAgain = async () => {
+    setError(undefined)
     try {
-      const now = await read()
+      const now = await take(api.GET('/api/approvals/{id}', { params: { path: { id } }, signal: AbortSignal.timeout(PATIENCE) }))
       setDoubt(false)
       if (now.decided !== undefined) setDecided(now.decided)
       onDecided()
@@ -168,25 +170,29 @@ function useDecision ({ id, digest, decided: known }: Asked, onDecided: () => vo
     if (isBusy) return
     setBusy(true)
     setError(undefined)
+    setDoubt(false)
     try {
-      // The action may have changed since the person looked at it, or somebody else may have decided already.
-      const now = await read()
-      if (now.decided !== undefined) { setDecided(now.decided); onDecided(); return }
+      // The service refuses what has changed since the person looked at it, and what somebody else has decided.
       const { decided: mine } = await take(api.POST('/api/approvals/{id}', {
         params: { path: { id } },
-        body: { decision, digest, command }
+        body: { decision, digest, command },
+        signal: AbortSignal.timeout(PATIENCE)
       }))
-      setMine(true)
+      setSent(true)
       setDecided(mine)
       onDecided()
     } catch (failure) {
-      if (!(failure instanceof ApiError)) setDoubt(true)
-      else if (failure.code === 'APPROVAL_DECIDED') await readAgain()
+      if (!(failure instanceof ApiError)) {
+        setSent(true)
+        setDoubt(true)
+      } else if (failure.code === 'APPROVAL_DECIDED') await readAgain()
       else setError(failure)
       if (failure instanceof ApiError && failure.code === 'APPROVAL_OUTDATED') onDecided()
     } finally {
       setBusy(false)
     }
   }
+  // What this tab has sent may have counted though its reply was lost.
+  const isMine = isSent && (decided?.by === '' || decided?.by === caller?.name)
   return { decided, isMine, isBusy, doubt, error, approve: command => decide('approve', command), reject: () => decide('reject'), readAgain }
 }

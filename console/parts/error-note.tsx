@@ -8,15 +8,19 @@ export class Told extends Error {}
 
 /**
  * Shows an error in the language of the console, with the service's code, and a button that copies the request's id. For a request without
- * a reply, it says that the service cannot be reached.
+ * a reply, it says that the service cannot be reached. @param isSent whether the request counts once when it is sent again (useSending)
  */
-export function ErrorNote ({ error, onRetry }: { readonly error: unknown, readonly onRetry?: (() => void) | undefined }) {
+export function ErrorNote ({ error, onRetry, isSent = false }: {
+  readonly error: unknown
+  readonly onRetry?: (() => void) | undefined
+  readonly isSent?: boolean
+}) {
   const known = error instanceof ApiError ? error : undefined
   return (
     <div className='note bad' role='alert'>
       <Icon name='problems' />
       <span className='grow wrap'>
-        {known === undefined && (error instanceof Told ? error.message : t.unreachable)}
+        {known === undefined && (error instanceof Told ? error.message : isSent ? t.sentInDoubt : t.unreachable)}
         {known !== undefined && <ErrorWords code={known.code} message={known.message} details={known.details} />}
       </span>
       {known !== undefined && known.requestId !== '' && <CopyButton text={known.requestId} label={t.copyRequestId} className='button small' />}

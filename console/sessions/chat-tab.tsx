@@ -4,12 +4,13 @@ import { Link } from 'wouter'
 import { useFallback } from '../api/changes.ts'
 import { api, take } from '../api/client.ts'
 import { queries } from '../api/queries.ts'
+import { type Once, useSending } from '../api/sending.ts'
 import { ApprovalQueue } from '../approvals/approval-queue.tsx'
 import { ErrorNote } from '../parts/error-note.tsx'
 import { Revealed } from '../parts/reveal.tsx'
 import { t } from '../text/text.ts'
 import { below, type Tree, useTree } from './children/tree.ts'
-import { Composer, useButtons } from './composer.tsx'
+import { Composer } from './composer.tsx'
 import type { Followed, Session } from './follow/use-session.ts'
 import { SessionFacts } from './session-facts.tsx'
 import { Talk } from './talk.tsx'
@@ -33,21 +34,27 @@ export function ChatTab ({ session, followed }: { readonly session: Session, rea
     queryFn: async () => await take(api.GET('/api/agents/{id}', { params: { path: { id: name } } })) as AgentDefinition,
     retry: false
   }).data
-  const say = (text: string, key: string) =>
-    take(api.POST('/api/sessions/{id}/input', { params: { path: { id }, header: { 'idempotency-key': key } as never }, body: { text } }))
-  const { error, isBusy, press: act } = useButtons(say)
+  const say = (text: string, { header, signal }: Once) =>
+    take(api.POST('/api/sessions/{id}/input', { params: { path: { id }, header }, body: { text }, signal }))
+  const { error, isBusy, send } = useSending()
   return (
     <div className='split aside'>
       <div>
         <Talk session={session} followed={followed}>
           <Asks session={session} />
-          {error !== undefined && <ErrorNote error={error} />}
+          {error !== undefined && <ErrorNote error={error} isSent />}
           {hasEnded(status)
             ? <p className='note'>{t.sessionEnded} <Link href={`/sessions/new?of=${definition}`}>{t.startAgain}</Link></p>
             : (
               <Composer label={t.writeTo(name)} isOff={status === 'running'} send={say}>
                 {wordsOf(agent).map(word => (
-                  <button key={word} type='button' className='button plain small' disabled={isBusy || status !== 'waiting_input'} onClick={() => { act(word) }}>
+                  <button
+                    key={word}
+                    type='button'
+                    className='button plain small'
+                    disabled={isBusy || status !== 'waiting_input'}
+                    onClick={() => { void send(word, once => say(word, once)) }}
+                  >
                     {word}
                   </button>
                 ))}
@@ -124,8 +131,8 @@ function Question ({ child: { id, definition, updatedAt } }: { readonly child: T
     staleTime: 0
   })
   const question = last.data?.messages.findLast(({ role, text }) => role === 'assistant' && text !== '')?.text ?? ''
-  const answer = async (text: string, key: string) => {
-    await take(api.POST('/api/sessions/{id}/input', { params: { path: { id }, header: { 'idempotency-key': key } as never }, body: { text } }))
+  const answer = async (text: string, { header, signal }: Once) => {
+    await take(api.POST('/api/sessions/{id}/input', { params: { path: { id }, header }, body: { text }, signal }))
     void queries.invalidateQueries({ queryKey: ['session'] })
   }
   return (

@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useEffect, useRef, useState } from 'react'
 import { api, take, takePage } from '../api/client.ts'
 import { words } from '../api/listings.ts'
+import { useSending } from '../api/sending.ts'
 import { Empty } from '../parts/empty.tsx'
 import { ErrorNote } from '../parts/error-note.tsx'
 import { TextField } from '../parts/fields.tsx'
@@ -60,29 +61,18 @@ function Offered ({ skill: { id, description, params: known, place }, terminal, 
 }) {
   const [params, setParams] = useState<readonly Parameter[]>()
   const [values, setValues] = useState<Readonly<Record<string, string>>>({})
-  const [error, setError] = useState<unknown>()
-  const [isBusy, setBusy] = useState(false)
-  const key = useRef(crypto.randomUUID())
-  const press = async () => {
-    setBusy(true)
-    setError(undefined)
-    try {
-      if (params === undefined) {
-        const asked = known ?? await readParameters(id)
-        setParams(asked)
-        if (asked.length > 0) return
-      }
-      const given = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== ''))
-      const body = { skillId: id, ...place, terminalSessionId: terminal, params: given, execution: 'approve' as const, autoContinue: true }
-      const { data } = await take(api.POST('/api/skills/start', { params: { header: { 'idempotency-key': key.current } as never }, body }))
-      onStarted(data.skillSessionId)
-    } catch (failure) {
-      key.current = crypto.randomUUID()
-      setError(failure)
-    } finally {
-      setBusy(false)
+  const { error, isBusy, send } = useSending()
+  const press = () => send(JSON.stringify(values), async ({ header, signal }) => {
+    if (params === undefined) {
+      const asked = known ?? await readParameters(id)
+      setParams(asked)
+      if (asked.length > 0) return
     }
-  }
+    const given = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== ''))
+    const body = { skillId: id, ...place, terminalSessionId: terminal, params: given, execution: 'approve' as const, autoContinue: true }
+    const { data } = await take(api.POST('/api/skills/start', { params: { header }, body, signal }))
+    onStarted(data.skillSessionId)
+  })
   return (
     <li className='item'>
       <form className='stack tight' onSubmit={event => { event.preventDefault(); void press() }}>
@@ -102,7 +92,7 @@ function Offered ({ skill: { id, description, params: known, place }, terminal, 
             onChange={value => { setValues(before => ({ ...before, [name]: value })) }}
           />
         ))}
-        {error !== undefined && <ErrorNote error={error} />}
+        {error !== undefined && <ErrorNote error={error} isSent />}
       </form>
     </li>
   )

@@ -231,23 +231,26 @@ describe('An approver at the console', { skip: noChromium }, () => {
     assert.deepEqual([refused, (await walk.waiting())?.['effect']?.['command']], [2, 'echo two'])
   })
 
-  it('is told that nobody knows whether his answer counted when the connection is lost, and looks again', async t => {
-    const { page } = await approvals(t)
-    await enabled(run(page))
-    await run(page).click()
-    // The answer arrives, and what it says does not.
-    await page.route('**/api/approvals/*', async route => {
-      if (route.request().method() !== 'POST') { await route.continue(); return }
-      await route.fetch()
-      await route.abort()
+  for (const [what, isSilent] of [['is lost', false], ['never comes', true]] as const) {
+    it(`is told that nobody knows whether his answer counted when the reply ${what}, and looks again`, async t => {
+      const { page } = await approvals(t)
+      await enabled(run(page))
+      await run(page).click()
+      // The answer arrives, and what it says does not.
+      await page.route('**/api/approvals/*', async route => {
+        if (route.request().method() !== 'POST') { await route.continue(); return }
+        await route.fetch()
+        if (!isSilent) await route.abort()
+      })
+      await page.route('**/api/approvals', route => route.abort())
+      await yes(page).click()
+      await page.getByText('it is not known whether this counted').waitFor()
+      await page.unroute('**/api/approvals/*')
+      await page.getByRole('button', { name: 'Look again' }).click()
+      await page.getByText(/Decided/).waitFor()
+      assert.equal(await page.getByText('not by this page').count(), 0)
     })
-    await page.route('**/api/approvals', route => route.abort())
-    await yes(page).click()
-    await page.getByText('it is not known whether this counted').waitFor()
-    await page.unroute('**/api/approvals/*')
-    await page.getByRole('button', { name: 'Look again' }).click()
-    await page.getByText(/Decided/).waitFor()
-  })
+  }
 })
 
 function card (page: Page): Locator {

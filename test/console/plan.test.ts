@@ -28,6 +28,22 @@ describe('A plan and a chat at the console', { skip: noChromium }, () => {
     await page.getByText('taken back').waitFor()
   })
 
+  it('nothing is written that its page has not shown, also where it does not know what waits; it learns that by itself', async t => {
+    const { origin, read } = await startScene(t)
+    const before = await read('src/price.js')
+    const send = async (path: string, body: object) => await (await fetch(`${origin}${path}`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })).json() as Readonly<Record<string, unknown>>
+    const id = String((await send('/api/plans', { goal: 'fix the price of ten pieces', workspace: 'shop' }))['id'])
+    const page = await openConsole(t, browser, origin, `/sessions/${id}`)
+    await page.getByRole('button', { name: 'Make the change' }).waitFor()
+    await page.route('**/api/**', async route => { await (route.request().method() === 'GET' ? route.abort() : route.continue()) })
+    assert.equal((await send(`/api/plans/${id}/apply`, {}))['state'], 'awaiting_confirmation')
+    await page.getByRole('button', { name: 'Make the change' }).click()
+    await page.getByText('APPROVAL_OUTDATED').waitFor()
+    await page.unroute('**/api/**')
+    await page.getByRole('button', { name: 'Apply 1 file' }).waitFor()
+    assert.equal(await read('src/price.js'), before)
+  })
+
   it('words that are written arrive, and the answer comes below them', async t => {
     const { origin, screens } = await startScene(t)
     const page = await openConsole(t, browser, origin, screens.find(({ name }) => name === 'chat')?.path ?? '')

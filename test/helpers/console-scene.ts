@@ -1,4 +1,4 @@
-import { cp } from 'node:fs/promises'
+import { cp, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext } from 'node:test'
 import { type Page } from 'playwright-core'
@@ -14,7 +14,12 @@ export interface Screen {
 }
 
 /** A service with something of everything, and its screens. */
-export interface Scene { readonly origin: string, readonly screens: readonly Screen[] }
+export interface Scene {
+  readonly origin: string
+  readonly screens: readonly Screen[]
+  /** A file of the workspace `shop`. */
+  read (path: string): Promise<string>
+}
 
 const SUPPORT = {
   description: 'Answers a customer about one ticket',
@@ -70,6 +75,7 @@ export async function startScene (t: TestContext): Promise<Scene> {
   const values = { product: 'Atlas Export', customer: 'Ida Holm', ticket: 48213 }
   return {
     origin,
+    read: path => readFile(join(folder.path, 'shop', path), 'utf8'),
     screens: [
       { name: 'prompts', path: '/prompts' },
       { name: 'workbench', path: '/prompts/support.reply', prepare: async page => { await fill(page, values) } },

@@ -140,6 +140,7 @@ function useSaid (id: string, count: number): Dialogue {
   const reading = useRef({ isBusy: false, isWanted: false })
   const all = useRef<readonly Said[]>([])
   const isRead = dialogue.after !== undefined
+  const [failed, setFailed] = useState(0)
 
   useEffect(() => {
     const gone = new AbortController()
@@ -176,8 +177,10 @@ function useSaid (id: string, count: number): Dialogue {
         else now.isWanted = true
       }
     }
-    read().catch(() => {}).finally(() => { now.isBusy = false })
-  }, [id, count, isRead])
+    let timer: ReturnType<typeof setTimeout> | undefined
+    read().catch(() => { timer = setTimeout(() => { setFailed(times => times + 1) }, PAUSE) }).finally(() => { now.isBusy = false })
+    return () => { clearTimeout(timer) }
+  }, [id, count, isRead, failed])
 
   const readEarlier = async () => {
     const [first] = all.current

@@ -3,6 +3,7 @@ import { ApiError } from '../../api/api-error.ts'
 import { useMay } from '../../api/caller.ts'
 import { api, take } from '../../api/client.ts'
 import { queries } from '../../api/queries.ts'
+import { type Once, useSending } from '../../api/sending.ts'
 import { DeliberateButton } from '../../approvals/deliberate-button.tsx'
 import { ErrorNote } from '../../parts/error-note.tsx'
 import { Loaded } from '../../parts/loading.tsx'
@@ -58,9 +59,10 @@ export function PlanTab ({ session, followed }: { readonly session: Session, rea
               <Checks events={followed.events} />
               {session.status === 'waiting_input' && !hasEnded(session.status) && (
                 <Composer
-                  label={t.otherWords} send={(text, key) => take(api.POST('/api/plans/{id}/message', {
-                    params: { path: { id: session.id }, header: { 'idempotency-key': key } as never },
-                    body: { text }
+                  label={t.otherWords} send={(text, { header, signal }) => take(api.POST('/api/plans/{id}/message', {
+                    params: { path: { id: session.id }, header },
+                    body: { text },
+                    signal
                   }))}
                 />
               )}
@@ -153,19 +155,24 @@ function PlanActions ({ session: { id, status }, plan, files, isShown, unseen }:
 }) {
   const { error, isBusy, act } = useActions(id)
   const [dry, setDry] = useState<DryTurn>()
-  const params = { params: { path: { id } } }
+  const path = { id }
   const isOff = isBusy || status !== 'waiting_input'
   const { conflicts = [], applied, state } = plan
-  const turn = (kind: 'undo' | 'redo', paths?: readonly string[]) => act(async () => {
+  const turn = (kind: 'undo' | 'redo', paths?: readonly string[]) => {
     const body = paths === undefined ? {} : { paths: [...paths] }
-    await (kind === 'undo' ? take(api.POST('/api/plans/{id}/undo', { ...params, body })) : take(api.POST('/api/plans/{id}/redo', { ...params, body })))
-    setDry(undefined)
-  })
-  const look = (kind: 'undo' | 'redo') => { void act(async () => { setDry(await askTurn(id, kind)) }) }
-  const apply = (digest?: string) => {
-    void act(() => take(api.POST('/api/plans/{id}/apply', { ...params, body: digest === undefined ? undefined : { digest } })))
+    return act(`${kind} ${JSON.stringify(body)}`, async ({ header, signal }) => {
+      const options = { params: { path, header }, body, signal }
+      await (kind === 'undo' ? take(api.POST('/api/plans/{id}/undo', options)) : take(api.POST('/api/plans/{id}/redo', options)))
+      setDry(undefined)
+    })
   }
-  const confirm = (digest: string) => { void act(() => take(api.POST('/api/plans/{id}/confirm', { ...params, body: { digest } }))) }
+  const look = (kind: 'undo' | 'redo') => { void act(`look ${kind}`, async () => { setDry(await askTurn(id, kind)) }) }
+  const apply = (digest: string) => {
+    void act(`apply ${digest}`, ({ header, signal }) => take(api.POST('/api/plans/{id}/apply', { params: { path, header }, body: { digest }, signal })))
+  }
+  const confirm = (digest: string) => {
+    void act(`confirm ${digest}`, ({ header, signal }) => take(api.POST('/api/plans/{id}/confirm', { params: { path, header }, body: { digest }, signal })))
+  }
   return (
     <div className='stack tight actions'>
       <div className='row wrap-row'>
@@ -173,23 +180,27 @@ function PlanActions ({ session: { id, status }, plan, files, isShown, unseen }:
         <Steps
           plan={plan}
           isOff={isOff}
-          apply={() => { apply() }}
+          apply={() => { apply(NOTHING_SHOWN) }}
           undo={() => { look('undo') }}
           redo={() => { look('redo') }}
-          remember={() => { void act(() => take(api.POST('/api/plans/{id}/remember', params))) }}
+          remember={() => {
+            void act('remember', ({ header, signal }) => take(api.POST('/api/plans/{id}/remember', { params: { path, header }, signal })))
+          }}
         />
         {['planned', 'awaiting_confirmation'].includes(state) && (
           <button
             type='button'
             className='button danger'
             disabled={isBusy}
-            onClick={() => { void act(() => take(api.POST('/api/plans/{id}/reject', params))) }}
+            onClick={() => {
+              void act('reject', ({ header, signal }) => take(api.POST('/api/plans/{id}/reject', { params: { path, header }, signal })))
+            }}
           >
             {t.reject}
           </button>
         )}
       </div>
-      {error !== undefined && <ErrorNote error={error} />}
+      {error !== undefined && <ErrorNote error={error} isSent />}
       {error instanceof ApiError && error.code === 'APPROVAL_OUTDATED' && <p className='note warn'>{t.changedSince}</p>}
       {dry !== undefined && <TurnBack turn={dry} isBusy={isBusy} onAgree={paths => { void turn(dry.kind, paths) }} onLeave={() => { setDry(undefined) }} />}
       {dry === undefined && conflicts.length > 0 && (
@@ -203,22 +214,19 @@ function PlanActions ({ session: { id, status }, plan, files, isShown, unseen }:
   )
 }
 
-/** Runs an action of a plan, and then requests the plan again. `isBusy` is true until the action has ended. */
+/**
+ * The digest of a plan whose diff does not exist yet. What this page does not know of may wait already: it is refused, since nobody has looked
+ * at it here.
+ */
+const NOTHING_SHOWN = 'nothing-shown'
+
+/** Runs an action of a plan, and then requests the plan again. `isBusy` is true until the service has taken the action. */
 function useActions (id: string) {
-  const [error, setError] = useState<unknown>()
-  const [isBusy, setBusy] = useState(false)
-  const act = async (call: () => Promise<unknown>) => {
-    setBusy(true)
-    setError(undefined)
-    try {
-      await call()
-    } catch (failure) {
-      setError(failure)
-    } finally {
-      setBusy(false)
-      void queries.invalidateQueries({ queryKey: ['plan', id] })
-      void queries.invalidateQueries({ queryKey: ['session', id] })
-    }
+  const { error, isBusy, send } = useSending()
+  const act = async (what: string, call: (once: Once) => Promise<unknown>) => {
+    await send(what, call)
+    void queries.invalidateQueries({ queryKey: ['plan', id] })
+    void queries.invalidateQueries({ queryKey: ['session', id] })
   }
   return { error, isBusy, act }
 }

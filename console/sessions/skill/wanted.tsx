@@ -2,13 +2,14 @@ import { useQuery } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
 import { Link } from 'wouter'
 import { api, take } from '../../api/client.ts'
+import { type Once, useSending } from '../../api/sending.ts'
 import { ApprovalQueue } from '../../approvals/approval-queue.tsx'
 import { CommandCount, CommandText } from '../../approvals/command-text.tsx'
 import { CopyButton } from '../../parts/copy-button.tsx'
 import { ErrorNote } from '../../parts/error-note.tsx'
 import { t } from '../../text/text.ts'
 import { CancelButton } from '../cancel-button.tsx'
-import { Composer, useButtons } from '../composer.tsx'
+import { Composer } from '../composer.tsx'
 import type { Session } from '../follow/use-session.ts'
 import { hasEnded } from '../words.ts'
 
@@ -44,10 +45,11 @@ function Asked ({ session: { id }, skill: { state, pendingCommand, aiResponse } 
   readonly session: Session
   readonly skill: NonNullable<ReturnType<typeof useSkill>['data']>
 }) {
-  const input = (body: { readonly text?: string, readonly action?: { readonly name: string } }, key: string) =>
-    take(api.POST('/api/sessions/{id}/input', { params: { path: { id }, header: { 'idempotency-key': key } as never }, body }))
-  const { error, isBusy: isSending, press: act } = useButtons((name, key) => input({ action: { name } }, key))
-  const problem = error === undefined ? null : <ErrorNote error={error} />
+  const input = (body: { readonly text?: string, readonly action?: { readonly name: string } }, { header, signal }: Once) =>
+    take(api.POST('/api/sessions/{id}/input', { params: { path: { id }, header }, body, signal }))
+  const { error, isBusy: isSending, send } = useSending()
+  const act = (name: string) => { void send(name, once => input({ action: { name } }, once)) }
+  const problem = error === undefined ? null : <ErrorNote error={error} isSent />
   const cancel = <CancelButton id={id} kind='skills' />
   const [isInterrupted, isBusy] = [aiResponse?.isInterrupted === true, aiResponse?.isBusy === true]
   if (isInterrupted || isBusy) {
@@ -68,7 +70,7 @@ function Asked ({ session: { id }, skill: { state, pendingCommand, aiResponse } 
   if (state === 'waiting_user') {
     const isOptional = aiResponse?.required === false
     return (
-      <Composer label={isOptional ? t.answerOptional : t.answerField} mayBeEmpty={isOptional} send={(text, key) => input({ text }, key)}>
+      <Composer label={isOptional ? t.answerOptional : t.answerField} mayBeEmpty={isOptional} send={(text, once) => input({ text }, once)}>
         {cancel}
       </Composer>
     )
@@ -89,24 +91,20 @@ function Asked ({ session: { id }, skill: { state, pendingCommand, aiResponse } 
 function ManualCommand ({ id, command }: { readonly id: string, readonly command: string }) {
   const [stdout, setStdout] = useState('')
   const [code, setCode] = useState('0')
-  const [error, setError] = useState<unknown>()
-  const attempt = async (call: () => Promise<unknown>) => {
-    try {
-      setError(undefined)
-      await call()
-      setStdout('')
-    } catch (failure) {
-      setError(failure)
-    }
+  const { error, isBusy, send } = useSending()
+  const attempt = async (what: string, call: (once: Once) => Promise<unknown>) => {
+    if (await send(what, call)) setStdout('')
   }
-  const path = { path: { id } }
+  const path = { id }
   return (
     <section className='card after' aria-label={t.runYourself}>
       <header>{t.runYourself}</header>
       <form
         className='body' onSubmit={event => {
           event.preventDefault()
-          void attempt(() => take(api.POST('/api/skills/{id}/command-result', { params: path, body: { stdout, exitCode: Number(code) } })))
+          const body = { stdout, exitCode: Number(code) }
+          void attempt(JSON.stringify(body), ({ header, signal }) =>
+            take(api.POST('/api/skills/{id}/command-result', { params: { path, header }, body, signal })))
         }}
       >
         <CommandText text={command} id='manual-count' />
@@ -122,7 +120,7 @@ function ManualCommand ({ id, command }: { readonly id: string, readonly command
             onChange={event => { setStdout(event.target.value) }}
           />
         </div>
-        {error !== undefined && <ErrorNote error={error} />}
+        {error !== undefined && <ErrorNote error={error} isSent />}
         <div className='row wrap-row'>
           <label className='row typed'>
             {t.exitCode}
@@ -138,11 +136,14 @@ function ManualCommand ({ id, command }: { readonly id: string, readonly command
           <button
             type='button'
             className='button plain'
-            onClick={() => { void attempt(() => take(api.POST('/api/skills/{id}/skip', { params: path, body: {} }))) }}
+            disabled={isBusy}
+            onClick={() => {
+              void attempt('skip', ({ header, signal }) => take(api.POST('/api/skills/{id}/skip', { params: { path, header }, body: {}, signal })))
+            }}
           >
             {t.skipCommand}
           </button>
-          <button className='button primary'>{t.sendResult}</button>
+          <button className='button primary' disabled={isBusy}>{t.sendResult}</button>
         </div>
       </form>
     </section>

@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
-import { type ReactNode, useRef, useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import { Link, Redirect, useLocation, useSearch } from 'wouter'
-import { ApiError } from '../../api/api-error.ts'
 import { api, take } from '../../api/client.ts'
+import { type Once, useSending } from '../../api/sending.ts'
 import { CopyButton } from '../../parts/copy-button.tsx'
 import { ErrorNote } from '../../parts/error-note.tsx'
 import { SelectField, TextField } from '../../parts/fields.tsx'
@@ -51,8 +51,8 @@ function StartPlan ({ profile: given }: { readonly profile: string }) {
   const workspace = chosen ?? workspaces.data?.[0]?.name ?? ''
   const body = { goal, workspace, mode: 'plan' as const, profile: profile === '' ? undefined : profile, report: report === '' ? undefined : report }
   const { start, error, isBusy } = useStart(body)
-  const submit = () => start(async key => {
-    const plan = await take(api.POST('/api/plans', { params: { header: { 'idempotency-key': key } as never }, body }))
+  const submit = () => start(async ({ header, signal }) => {
+    const plan = await take(api.POST('/api/plans', { params: { header }, body, signal }))
     setGoal('')
     setReport('')
     return (plan as { readonly id: string }).id
@@ -98,8 +98,8 @@ function StartAgent ({ id }: { readonly id: string }) {
     }
   })
   const { start, error, isBusy } = useStart()
-  const begin = () => start(async key => {
-    const session = await take(api.POST('/api/agents/{id}/sessions', { params: { path: { id }, header: { 'idempotency-key': key } as never } }))
+  const begin = () => start(async ({ header, signal }) => {
+    const session = await take(api.POST('/api/agents/{id}/sessions', { params: { path: { id }, header }, signal }))
     return (session as { readonly id: string }).id
   })
   const lines = [
@@ -119,7 +119,7 @@ function StartAgent ({ id }: { readonly id: string }) {
             )}
             <MayCall tools={tools} ask={ask} />
             {budget !== undefined && <p className='quiet'>{t.budget} <code>{JSON.stringify(budget)}</code></p>}
-            {error !== undefined && <ErrorNote error={error} />}
+            {error !== undefined && <ErrorNote error={error} isSent />}
             <div><button type='button' className='button primary' disabled={isBusy} onClick={() => { void begin() }}>{t.startDialogue}</button></div>
           </div>
           <OtherWays lines={lines} />
@@ -175,8 +175,8 @@ function SkillForm ({ id, skill }: { readonly id: string, readonly skill: Skill 
   const wish = useSkillWish(id, skill)
   const { body, target, targets, params, prompt, setPrompt, setTarget } = wish
   const { start, error, isBusy } = useStart(body)
-  const submit = () => start(async key => {
-    const { data } = await take(api.POST('/api/skills/start', { params: { header: { 'idempotency-key': key } as never }, body }))
+  const submit = () => start(async ({ header, signal }) => {
+    const { data } = await take(api.POST('/api/skills/start', { params: { header }, body, signal }))
     wish.clear()
     return data.skillSessionId
   })
@@ -274,30 +274,12 @@ function quoted (text: string): string {
   return /^[\w./@:=-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 }
 
-/**
- * Starts a session, and opens its page. If the user presses the button several times, also after a reply was lost, only one session is
- * started: what is sent again unchanged has the same idempotency key.
- * @param wish what is sent
- */
+/** Starts a session, and opens its page. @param wish what is sent */
 function useStart (wish?: unknown) {
-  const [error, setError] = useState<unknown>()
-  const [isBusy, setBusy] = useState(false)
-  const sent = useRef({ words: '', key: '' })
+  const { error, isBusy, send } = useSending()
   const [, go] = useLocation()
-  const start = async (call: (key: string) => Promise<string>) => {
-    const words = JSON.stringify(wish) ?? ''
-    if (sent.current.key === '' || sent.current.words !== words) sent.current = { words, key: crypto.randomUUID() }
-    setBusy(true)
-    setError(undefined)
-    try {
-      go(`/sessions/${await call(sent.current.key)}`)
-    } catch (failure) {
-      if (failure instanceof ApiError) sent.current.key = ''
-      setError(failure)
-    } finally {
-      setBusy(false)
-    }
-  }
+  const start = (call: (once: Once) => Promise<string>) =>
+    send(JSON.stringify(wish) ?? '', async once => { go(`/sessions/${await call(once)}`) })
   return { start, error, isBusy }
 }
 
@@ -320,7 +302,7 @@ function StartForm ({ above, children, action, isOff, error, onStart, aside }: {
           <header><h2>{t.startWith}</h2></header>
           <div className='body stack'>{children}</div>
         </section>
-        {error !== undefined && <ErrorNote error={error} />}
+        {error !== undefined && <ErrorNote error={error} isSent />}
         <div><button className='button primary' disabled={isOff}>{action}</button></div>
       </form>
       <div className='stack'>{aside}</div>

@@ -76,6 +76,7 @@ export const texts = {
   notCopied: 'Not copied',
   copyRequestId: 'Copy request id',
   unreachable: 'The service cannot be reached.',
+  sentInDoubt: 'The service cannot be reached: it is not known whether this has arrived. Sent again, it counts only once.',
   inWordsOfService: 'What the service says',
   hiddenCharacter: (name: string) => `hidden character ${name}`,
   mixedWord: 'letters of two alphabets in one word',

@@ -75,6 +75,7 @@ export const texts: Same<typeof en> = {
   notCopied: 'Не вышло',
   copyRequestId: 'Копировать номер запроса',
   unreachable: 'Сервис недоступен.',
+  sentInDoubt: 'Сервис недоступен: неизвестно, дошло ли отправленное. Отправленное ещё раз учитывается только однажды.',
   inWordsOfService: 'Что ответил сервис',
   hiddenCharacter: name => `скрытый символ ${name}`,
   mixedWord: 'буквы двух алфавитов в одном слове',

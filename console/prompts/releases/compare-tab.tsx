@@ -4,6 +4,7 @@ import { useMay } from '../../api/caller.ts'
 import { api, take } from '../../api/client.ts'
 import { type Preview, previewPrompt } from '../../api/preview.ts'
 import { ErrorNote } from '../../parts/error-note.tsx'
+import { useKeptText } from '../../parts/kept-text.ts'
 import { lazyPart } from '../../parts/lazy-part.tsx'
 import { t } from '../../text/text.ts'
 import { readTried } from '../tried.ts'
@@ -13,12 +14,21 @@ import { useReleases } from './use-releases.ts'
 
 const Difference = lazyPart(async () => (await import('../../edit/difference.tsx')).Difference)
 
-/** The tab that shows two versions of a prompt side by side, and both versions rendered with the same values. */
+/**
+ * The tab that shows two versions of a prompt side by side, and both versions rendered with the same values. A link names the two; what is
+ * chosen here is there again after another tab, or after the page was loaded anew.
+ */
 export function CompareTab ({ id, piece }: { readonly id: string, readonly piece: Workpiece }) {
   const [search, setSearch] = useSearchParams()
   const mayWrite = useMay('write')
   const versions = useReleases(id).data?.value.versions ?? []
-  const names = { a: search.get('a') ?? 'latest', b: search.get('b') ?? 'draft' }
+  const [a, keepA] = useKeptText('compared before')
+  const [b, keepB] = useKeptText('compared after')
+  const names = { a: search.get('a') ?? (a || 'latest'), b: search.get('b') ?? (b || 'draft') }
+  const choose = (side: 'a' | 'b', name: string) => {
+    ({ a: keepA, b: keepB })[side](name)
+    setSearch(before => new URLSearchParams({ ...Object.fromEntries(before), [side]: name }))
+  }
   return (
     <div className='stack'>
       <div className='row wrap-row'>
@@ -28,7 +38,7 @@ export function CompareTab ({ id, piece }: { readonly id: string, readonly piece
             className='field auto'
             aria-label={side === 'a' ? t.before : t.after}
             value={names[side]}
-            onChange={event => { setSearch(before => { const next = new URLSearchParams(before); next.set(side, event.target.value); return next }) }}
+            onChange={event => { choose(side, event.target.value) }}
           >
             <option value='draft'>{t.yourDraft}</option>
             <option value='latest'>latest</option>

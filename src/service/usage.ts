@@ -72,9 +72,10 @@ export class UsageLedger {
     const cost = this.prices.costOf(model, usage)
     const { inputTokens, outputTokens, cachedTokens = 0, reasoningTokens = 0, isEstimate } = usage
     const row = JSON.stringify([caller.name, prompt, String(activity?.promptVersion ?? ''), activity?.promptLabel ?? '', this.#named(model, end)])
-    const [estimated, unpriced, errors] = [isEstimate, cost === undefined, end === 'failed'].map(Number)
-    const tokens = [inputTokens, outputTokens, cachedTokens, reasoningTokens, isEstimate ? inputTokens + outputTokens : 0]
-    const counts = [1, estimated, unpriced, ...tokens, cost ?? 0, errors] as number[]
+    const counts = [
+      1, Number(isEstimate), Number(cost === undefined), inputTokens, outputTokens, cachedTokens, reasoningTokens, isEstimate ? inputTokens + outputTokens : 0,
+      cost ?? 0, Number(end === 'failed')
+    ]
     if (typeof end === 'number') {
       const place = TIMES.findIndex(bound => end <= bound)
       for (let index = place < 0 ? TIMES.length : place; index > 0; index--) counts.push(0)

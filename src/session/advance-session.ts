@@ -5,7 +5,7 @@ import type { EngineStart, RunningEngine } from './engine.ts'
 import type { Gate } from './gate.ts'
 import {
   type Begun, type Denied, type Effect, ENDED, type Fact, type Held, type Notice, type Start, type Status, type StopCause,
-  type LogEntry, type Usage
+  type LogEntry, type Spent, type Usage
 } from './model.ts'
 import {
   addSpent, type ApprovalRecord, childId, type OpenEffect, openIn, problemIn, reservationFor, type Session, type SpentBudget, statusOf, titleIn
@@ -166,7 +166,7 @@ class LogEntryBuilder {
         this.#handToEngine(fact)
         break
       case 'result':
-        this.#used = { ...this.#used, tokens: this.#used.tokens + tokensOf(fact.usage) }
+        this.#used = addSpent(this.#used, spentIn(fact.usage))
         this.#doubt(fact.effect, false)
         this.#close(fact.effect, fact)
         break
@@ -336,8 +336,11 @@ class LogEntryBuilder {
   }
 }
 
-function tokensOf (usage: Usage | undefined): number {
-  return usage === undefined ? 0 : usage.input + usage.output
+/** The step was counted when it began. */
+function spentIn (usage: Usage | undefined): Spent | undefined {
+  if (usage === undefined) return undefined
+  const { input, output, usd } = usage
+  return { steps: 0, tokens: input + output, ...typeof usd === 'number' && { usd }, ...usd === null && { unpriced: 1 } }
 }
 
 /** On reading a log, the engine asked for other effects than it records: it was changed without a new version. */

@@ -148,14 +148,23 @@ export interface Budget {
   readonly idle: number
 }
 
-export interface Spent {
+export interface Spent extends Cost {
   readonly steps: number
   readonly tokens: number
+}
+
+/** Of calls of models; both are left out where nothing was counted, as in older logs. */
+interface Cost {
+  readonly usd?: number
+  /** How many calls have a price that nobody knows. */
+  readonly unpriced?: number
 }
 
 export interface Usage {
   readonly input: number
   readonly output: number
+  /** What the call cost; null where nobody knows the price, and left out in older logs. */
+  readonly usd?: number | null
 }
 
 /** What the service does because an engine asks for it. The id, `seq.n`, is the same whenever the log is read. */

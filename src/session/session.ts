@@ -58,9 +58,7 @@ export interface ApprovalRecord {
   readonly decided?: number
 }
 
-export interface SpentBudget {
-  readonly steps: number
-  readonly tokens: number
+export interface SpentBudget extends Spent {
   /** By digest, since the user's last input: a high number shows a model that repeats itself. */
   readonly calls: ReadonlyMap<string, number>
 }
@@ -217,7 +215,16 @@ export function reservedIn (session: Pick<Session, 'open'>, but?: string): Spent
 }
 
 export function addSpent<S extends Spent> (sum: S, more: Spent | undefined): S {
-  return more === undefined ? sum : { ...sum, steps: sum.steps + more.steps, tokens: sum.tokens + more.tokens }
+  if (more === undefined) return sum
+  const [usd, unpriced] = (['usd', 'unpriced'] as const).map(name => more[name] === undefined ? sum[name] : (sum[name] ?? 0) + more[name])
+  return {
+    ...sum,
+    steps: sum.steps + more.steps,
+    tokens: sum.tokens + more.tokens,
+    // In whole billionths, since sums of fractions drift.
+    ...usd !== undefined && { usd: Math.round(usd * 1e9) / 1e9 },
+    ...unpriced !== undefined && { unpriced }
+  }
 }
 
 /** The named budget, or else the smaller of `CHILD_BUDGET` and half of what is left; `undefined` where too little is left. */

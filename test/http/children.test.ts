@@ -54,12 +54,13 @@ interface Place extends Service {
   ask (text: string, headers?: RequestHeaders): Promise<Reply & { readonly id: string }>
 }
 
-async function start (t: AtEnd, { tokens, agents = {} }: { readonly tokens?: readonly string[], readonly agents?: object } = {}): Promise<Place> {
+async function start (t: AtEnd, { tokens, agents = {}, prices }: { readonly tokens?: readonly string[], readonly agents?: object, readonly prices?: object } = {}): Promise<Place> {
   const folder = await createTemporaryFolder()
   t.after(folder.remove)
   await folder.write('shop/a.md', 'price 1\n')
   await folder.write('replies.yaml', REPLIES)
   await folder.write('operator.json', JSON.stringify({ workspaces: { shop: { path: 'shop', confirm: 'none' } }, targets: { here: { type: 'local', workspace: 'shop', sandbox: 'off', auto: true } } }))
+  if (prices !== undefined) await folder.write('prices.json', JSON.stringify({ date: '2026-01-31', models: prices }))
   if (tokens !== undefined) await folder.write('tokens', tokens.join('\n'))
   const at = (name: string): string => join(folder.path, name)
   const service = await startService(t, { 'agents:top': TOP, 'agents:web:search': WEB, 'skills:walk': SKILL, ...agents }, {
@@ -68,7 +69,8 @@ async function start (t: AtEnd, { tokens, agents = {} }: { readonly tokens?: rea
     OPERATOR_FILE: at('operator.json'),
     STATE_DIR: at('state'),
     LOG_LEVEL: 'silent',
-    ...(tokens === undefined ? {} : { API_TOKENS_FILE: at('tokens') })
+    ...(tokens === undefined ? {} : { API_TOKENS_FILE: at('tokens') }),
+    ...(prices === undefined ? {} : { PRICES_FILE: at('prices.json') })
   })
   return {
     ...service,
@@ -130,6 +132,24 @@ describe('An agent in an agent over HTTP', () => {
     const { id } = await service.ask('look it up')
     // Two questions, the call, and the question of the child.
     assert.equal((await service.get(`/api/sessions/${id}`)).json['used']?.['steps'], 4)
+  })
+
+  it('costs what the one above tells, call by call and as a whole, with those whose price nobody knows', async t => {
+    const service = await start(t, { agents: { 'agents:top': { ...TOP, model: 'priced' } }, prices: { priced: { input: 1000, output: 1000 } } })
+    const { id } = await service.ask('look it up')
+    const { json: { used } } = await service.get(`/api/sessions/${id}`)
+    const audit = listOf((await service.get(`/api/sessions/${id}/audit`)).json)
+    const usages = audit.flatMap(step => step['fact']?.['usage'] ?? []) as unknown as Array<Record<'input' | 'output' | 'usd', number>>
+    assert.equal(usages.length, 2)
+    for (const { input, output, usd } of usages) assert.equal(usd, (input + output) / 1000)
+    const [spent] = audit.flatMap(step => step['fact']?.['spent'] ?? []) as unknown as Array<Record<string, unknown>>
+    assert.deepEqual([spent?.['steps'], spent?.['usd'], spent?.['unpriced']], [1, undefined, 1])
+    const own = usages.reduce((sum, { usd }) => sum + usd, 0)
+    assert.deepEqual([used?.['costUsd'], used?.['unpricedCalls']], [Math.round(own * 1e9) / 1e9, 1])
+    const uses = async (of: string) => listOf((await service.get(`/api/sessions/${of}/uses`)).json['uses']).filter(({ kind }) => kind as unknown === 'llm')
+    assert.deepEqual((await uses(id)).map(({ costUsd, unpricedCalls }) => [costUsd, unpricedCalls]), [[used?.['costUsd'], undefined]])
+    const [child] = listOf((await service.get(`/api/sessions/${id}`)).json['children'])
+    assert.deepEqual((await uses(String(child?.['id']))).map(({ costUsd, unpricedCalls }) => [costUsd, unpricedCalls]), [[undefined, 1]])
   })
 
   it('is left out of lists, unless what is above it is named', async t => {

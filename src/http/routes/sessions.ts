@@ -70,12 +70,17 @@ export const SessionSummary = Type.Object({
   reason: Type.Optional(Type.String({ description: 'Why this process can neither open it nor go on with it: it was begun by another version' }))
 })
 
+const COST = {
+  costUsd: Type.Optional(Type.Number({ description: 'What the models cost whose price is known; left out where none is' })),
+  unpricedCalls: Type.Optional(Type.Integer({ description: 'Calls of models whose price is not known' }))
+}
+
 const SessionReply = Type.Object({
   ...SessionSummary.properties,
   revision: Type.String({ description: 'Of the definition that it began with' }),
   seq: Type.Integer({ description: 'How many transitions it has' }),
   word: Type.String({ description: 'Where it is, in the words of its engine: `await_input`, `classify`, …' }),
-  used: Type.Object({ steps: Type.Integer({ description: 'Calls of models and tools' }), tokens: Type.Integer() }),
+  used: Type.Object({ steps: Type.Integer({ description: 'Calls of models and tools' }), tokens: Type.Integer(), ...COST }, { description: 'With what sessions below it used' }),
   approvals: Type.Array(ApprovalView, { description: 'What waits for an approval' }),
   forkOf: Type.Optional(Type.Object({ session: Type.String(), seq: Type.Integer() }))
 })
@@ -130,13 +135,13 @@ function describeTree ({ head, children }: SessionBranch): Static<typeof Session
 }
 
 function describeSession (session: Session) {
-  const { start: { definition, owner, revision, forkOf, parent }, seq, used: { steps, tokens }, engine } = session
+  const { start: { definition, owner, revision, forkOf, parent }, seq, used: { steps, tokens, usd, unpriced }, engine } = session
   return {
     ...summariseSession({ ...session, problem: problemOf(session), definition, owner, parent: parent?.session, root: parent?.root }),
     revision,
     seq,
     word: engine.view.stateName,
-    used: { steps, tokens },
+    used: { steps, tokens, costUsd: usd, unpricedCalls: unpriced },
     approvals: approvalsIn(session).map(viewApproval),
     forkOf
   }
@@ -151,14 +156,20 @@ const UsesReply = Type.Object({
     name: Type.String({ description: 'What a model was asked for; the tool, the check, the target or the workspace' }),
     calls: Type.Integer(),
     failures: Type.Integer({ description: 'Of the calls; a command with another exit code than 0, and a check that does not pass, too' }),
-    tokens: Type.Integer({ description: 'Of models, in and out' })
+    tokens: Type.Integer({ description: 'Of models, in and out' }),
+    ...COST
   }))
 })
 
 function describeUses ({ definition, revision }: Pick<Start, 'definition' | 'revision'>, { definitions }: Generation, uses: readonly SessionUse[]) {
   const end = definition.indexOf('/')
   const current = definitions.get(definition.slice(0, end))?.get(definition.slice(end + 1))?.hash
-  return { definition, revision, current, uses: uses.map(use => ({ ...use })) }
+  return { definition, revision, current, uses: uses.map(describeUse) }
+}
+
+function describeUse ({ cost, unpriced, ...use }: SessionUse) {
+  const asked = use.kind === 'llm'
+  return { ...use, costUsd: asked && (cost > 0 || unpriced === 0) ? cost / 1e9 : undefined, unpricedCalls: unpriced === 0 ? undefined : unpriced }
 }
 
 export const SessionId = Type.Object({ id: Type.String({ maxLength: 512, description: 'Of a session, 32 digits in hex; there is none of any other id', examples: ['0123456789abcdef0123456789abcdef'] }) })

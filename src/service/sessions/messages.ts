@@ -145,6 +145,10 @@ export interface SessionUse {
   readonly calls: number
   readonly failures: number
   readonly tokens: number
+  /** In billionths of a USD. */
+  readonly cost: number
+  /** Calls of models whose cost is not known. */
+  readonly unpriced: number
 }
 
 const MAX_USES = 500
@@ -157,14 +161,14 @@ export async function usesIn (log: AsyncIterable<LogEntry>): Promise<readonly Se
   for await (const { fact, begun } of log) {
     if ('effect' in fact && fact.kind !== 'decided') {
       const use = uses.get(keys.get(fact.effect) ?? '')
-      if (use !== undefined) uses.set(keyOf(use), { ...use, failures: use.failures + (hasFailed(fact) ? 1 : 0), tokens: use.tokens + tokensOf(fact) })
+      if (use !== undefined) uses.set(keyOf(use), { ...use, failures: use.failures + (hasFailed(fact) ? 1 : 0), ...addUsage(use, fact) })
       keys.delete(fact.effect)
     }
     for (const { id, kind, subject } of begun) {
       const name = nameOf(subject)
       if (name === undefined) continue
       const key = keyOf({ kind, name })
-      const use = uses.get(key) ?? { kind, name, calls: 0, failures: 0, tokens: 0 }
+      const use = uses.get(key) ?? { kind, name, calls: 0, failures: 0, tokens: 0, cost: 0, unpriced: 0 }
       if (!uses.has(key) && uses.size === MAX_USES) continue
       uses.set(key, { ...use, calls: use.calls + 1 })
       keys.set(id, key)
@@ -190,6 +194,8 @@ function hasFailed (fact: Fact): boolean {
   return isJsonObject(result) && ((typeof result['exitCode'] === 'number' && result['exitCode'] !== 0) || result['passed'] === false)
 }
 
-function tokensOf (fact: Fact): number {
-  return fact.kind === 'result' && fact.usage !== undefined ? fact.usage.input + fact.usage.output : 0
+function addUsage ({ tokens, cost, unpriced }: SessionUse, fact: Fact): Pick<SessionUse, 'tokens' | 'cost' | 'unpriced'> {
+  if (fact.kind !== 'result' || fact.usage === undefined) return { tokens, cost, unpriced }
+  const { input, output, usd } = fact.usage
+  return { tokens: tokens + input + output, cost: cost + Math.round((usd ?? 0) * 1e9), unpriced: unpriced + (typeof usd === 'number' ? 0 : 1) }
 }

@@ -7,11 +7,9 @@ import { UpstreamError, UpstreamRefusal } from '../../llm/upstream-error.ts'
 import { type CallerSignal, timeLimit } from '../../runtime/deadline.ts'
 import type { ModelEffect } from '../../session/model.ts'
 import type { Outcome } from '../../session/effects.ts'
-import { usageOfStream } from '../../llm/usage.ts'
-import type { TokenUsage } from '../../observe/activity.ts'
 import { parseParameters } from '../../tool/parameters.ts'
 import { readFrames, valueIn } from '../chat/chat-with-prompt.ts'
-import type { CountedCall, CountedModels } from '../chat/models.ts'
+import type { CountedCall, CountedModels, CountedReply } from '../chat/models.ts'
 import { clipped, type Perform, type Performing } from './performer.ts'
 
 /** In UTF-16 units of its JSON: a plan may contain files of 5 MB. */
@@ -45,7 +43,7 @@ export function askModelWith (models: CountedModels): Perform<ModelEffect> {
       optionalFormat: returns !== undefined
     }
     try {
-      const { answers, reply, usage } = parts === undefined
+      const { answers, reply, usage, cost } = parts === undefined
         ? await askWhole(models, request, call)
         : await askLive(models, request, call, new LiveAnswer(performing), () => { parts.progressed() })
       const value = replyOf(answers, reply)
@@ -53,7 +51,8 @@ export function askModelWith (models: CountedModels): Perform<ModelEffect> {
         return { kind: 'failure', code: 'ANSWER_TOO_LONG', message: `the model's answer is longer than ${maxAnswer} bytes` }
       }
       const result = returns === undefined ? value : { ...value, ...valueIn(parseParameters(returns).compiled, answers[0] ?? NO_WORDS) }
-      return { kind: 'result', result: clipped(result, MAX_ANSWER), usage: { input: usage.inputTokens, output: usage.outputTokens } }
+      const usd = cost === undefined ? null : cost / 1e9
+      return { kind: 'result', result: clipped(result, MAX_ANSWER), usage: { input: usage.inputTokens, output: usage.outputTokens, usd } }
     } catch (error) {
       if (asked.aborted) return { kind: 'failure', code: 'TIMEOUT', message: `no answer within ${timeout} ms` }
       return failureOf(error, Object.hasOwn(fields, 'tools'))
@@ -92,10 +91,9 @@ function isTooLong ({ inWords, code }: UpstreamRefusal): boolean {
 /** In ms, after the first and the second stream that broke off; the client of the model repeats what fails before an event. */
 const WAITS = [100, 300]
 
-interface WholeAnswer {
+interface WholeAnswer extends Pick<CountedReply, 'usage' | 'cost'> {
   readonly answers: readonly Answer[]
   readonly reply: JsonObject
-  readonly usage: TokenUsage
 }
 
 /** Asks again for a stream that breaks off. @throws as `CountedModels.ask`; UpstreamError when every attempt broke off */
@@ -114,10 +112,10 @@ async function askLive (models: CountedModels, request: JsonObject, call: Counte
 }
 
 async function askWhole (models: CountedModels, request: JsonObject, call: CountedCall): Promise<WholeAnswer> {
-  const { value, usage } = await models.ask({ kind: 'chat', request, call })
+  const { value, usage, cost } = await models.ask({ kind: 'chat', request, call })
   const reader = new AnswerReader(request)
   reader.add(value)
-  return { answers: reader.answers(), reply: value, usage }
+  return { answers: reader.answers(), reply: value, usage, cost }
 }
 
 class BrokenOff extends UpstreamError {}
@@ -135,7 +133,7 @@ async function attemptLive (models: CountedModels, request: JsonObject, call: Co
   }
   if (!isWhole) throw new BrokenOff('the answer broke off', { retryable: true })
   live.end()
-  return { answers: reader.answers(), reply: { object: 'chat.completion' }, usage: usageOfStream(request, await stream.ended) }
+  return { answers: reader.answers(), reply: { object: 'chat.completion' }, ...await stream.counted }
 }
 
 function refusesStreams (error: unknown): boolean {

@@ -188,10 +188,9 @@ export function followChildren (
   }))
 }
 
-/** With the steps and tokens that the child has used. */
+/** With the steps, tokens and money that the child has used. */
 function outcomeOfChild (child: Session): Outcome {
-  const { status, used: { steps, tokens }, start: { definition } } = child
-  const spent = { steps, tokens }
+  const { status, used: { calls: _calls, ...spent }, start: { definition } } = child
   if (status === 'completed') return { kind: 'result', result: clipped(resultOfChild(child)), spent }
   return { kind: 'failure', code: CODES[status] ?? 'CHILD_FAILED', message: `${definition} ${wordsFor(child)}`, spent }
 }

@@ -31,7 +31,7 @@ async function ask (answers: ReadonlyArray<readonly Frame[] | JsonObject | Error
       if (answer instanceof Error) throw answer
       if (!Array.isArray(answer)) return { value: answer, usage: { inputTokens: 1, outputTokens: 1 } }
       const frames = answer as readonly Frame[]
-      return { frames: (async function * () { yield frames })(), ended: Promise.resolve({ outcome: 'complete', bytes: 4, usage: { prompt_tokens: 7, completion_tokens: 3 } }) }
+      return { frames: (async function * () { yield frames })(), counted: Promise.resolve({ usage: { inputTokens: 7, outputTokens: 3 }, cost: 2_500 }) }
     }
   } as unknown as CountedModels
   const session = { id: 's1', start: { definition: 'agents/a' }, open: new Map([['2.0', { effect: EFFECT, phase: 'begun', ...(isAgain ? { isAgain } : {}) }]]) } as unknown as Session
@@ -49,7 +49,7 @@ describe('An answer that is followed', () => {
     const { outcome, told, asked } = await ask([[chunk('Hel'), chunk('lo.'), DONE]])
     said('Hello.', outcome)
     assert.deepEqual([told, asked], [[{ type: 'llm.delta', effect: '2.0', text: 'Hel' }, { type: 'llm.delta', effect: '2.0', text: 'lo.' }], [['frames', true]]])
-    assert.deepEqual(outcome.kind === 'result' ? outcome.usage : undefined, { input: 7, output: 3 })
+    assert.deepEqual(outcome.kind === 'result' ? outcome.usage : undefined, { input: 7, output: 3, usd: 0.0000025 })
   })
 
   it('begins anew when it breaks off, and its followers are told', async () => {

@@ -2,6 +2,7 @@ import type { Caller } from './access/caller.ts'
 import type { Rates } from './access/rates.ts'
 import type { Owners } from './access/token-table.ts'
 import { type Config, mediaTokensIn } from './config/config.ts'
+import type { OperatorFile } from './config/operator.ts'
 import { readOffered } from './config/service-files.ts'
 import { KINDS, ON_DEMAND } from './registry/kind-table.ts'
 import { environKind, Environs } from './registry/kinds/environ-kind.ts'
@@ -116,7 +117,7 @@ export async function openService (config: Config, log: Log, options: {
 } = {}): Promise<Service> {
   const { store: given, kinds = KINDS, toolTypes = TOOL_TYPES, peers, owners, observer, logsSessions = true } = options
   const offered = await readOffered(config)
-  if (config.AUTH_ISSUER === '' && offered.identities?.length) log.warn({}, 'identities in OPERATOR_FILE let nobody in without AUTH_ISSUER')
+  warnOfIdentities(config, offered, log)
   const seals = sessionSealsOf(config, offered)
   const executors = executorsOf(config, offered, log)
   const rates = await openRates(config, log)
@@ -316,6 +317,10 @@ function openPublishing ({ config, store, registry, environs, toolReader, versio
   const rules = { isRecording, defaultLabel: config.DEFAULT_LABEL, protectedLabels: new Set(listIn(config.PROTECTED_LABELS)) }
   const releases = new Releases({ store, keyPrefix, registry: { follow }, records, versions, publisher, rules, audit })
   return { publisher, releases, records, close: () => parser.close() }
+}
+
+function warnOfIdentities ({ AUTH_ISSUER: issuer }: Config, { identities = [] }: OperatorFile, log: Log): void {
+  if (issuer === '' && identities.length > 0) log.warn({}, 'identities in OPERATOR_FILE let nobody in without AUTH_ISSUER')
 }
 
 /** Their code is loaded only where there are any. @throws ConfigError, SessionStoreError */

@@ -52,7 +52,7 @@ async function placeOf (t: TestContext): Promise<Place> {
 }
 
 describe('Notices of two replicas over Redis', () => {
-  it(`reach their receiver at least once and in order for each session, a thousand of them, while replicas are killed`, async t => {
+  it('reach their receiver at least once and in order for each session, a thousand of them, while replicas are killed', async t => {
     const { redis, receiver, start } = await placeOf(t)
     const failed = new Set<string>()
     receiver.answer = (reply, { id }) => {

@@ -90,7 +90,9 @@ export class Notices {
   }
 
   /** Before the registry starts. */
-  open (registry: Pick<Registry, 'generation' | 'onPublished' | 'onRead' | 'problems'>, budgets: Pick<Budgets, 'onLevel'>): void {
+  open (
+    registry: Pick<Registry, 'onPublished' | 'onRead' | 'problems'> & { readonly generation: Pick<Generation, 'prompts'> }, budgets: Pick<Budgets, 'onLevel'>
+  ): void {
     budgets.onLevel((...level) => this.#tellOfBudget(...level))
     if ([...this.#receivers.values()].some(({ kinds }) => kinds.includes('entry.unusable'))) {
       const plan = (): void => {
@@ -116,11 +118,11 @@ export class Notices {
 
   /** Keeps the notices of a session's log entry before it is written. @throws SessionStoreError, what `write` throws */
   async around (append: Append, write: () => Promise<Appended>, headBefore: () => Promise<{ readonly isAsking: boolean } | undefined>): Promise<Appended> {
-    const { id, transition: { seq, token, fact }, head } = append
+    const { id, transition: { seq, token, fact } } = append
     const mayBeOfApproval = fact.kind === 'stopped' && fact.by === 'expiry'
     const told = ofEntry(append, this.#options.config.LOG_VALUES, mayBeOfApproval && (await headBefore())?.isAsking === true)
     if (told.length === 0) return await write()
-    const kept = await this.#keep(told.map(each => ({ ...each, owner: head.owner, definition: head.definition })), { session: id, seq, token })
+    const kept = await this.#keep(told, { session: id, seq, token })
     const outcome = await write()
     this.#outbox.settle(kept, typeof outcome === 'string')
     return outcome
@@ -201,10 +203,10 @@ export class Notices {
   }
 
   /** What was told before, or by another replica, is kept only once. */
-  async #look (generation: Generation, problems: readonly EntryProblem[]): Promise<void> {
+  async #look ({ prompts }: Pick<Generation, 'prompts'>, problems: readonly EntryProblem[]): Promise<void> {
     const slices = createSlices()
     const found: EntryProblem[] = [...problems]
-    for (const { id, state, diagnostics } of generation.prompts.values()) {
+    for (const { id, state, diagnostics } of prompts.values()) {
       const errors = diagnostics.filter(({ severity }) => severity === 'error')
       if (state !== 'valid') found.push({ key: `prompts/${id}`, servesLastGood: false, diagnostics: errors })
       if (slices.isDue()) await slices.pause()
@@ -227,7 +229,7 @@ export class Notices {
       for (const { name, kinds, owners, patterns } of this.#receivers.values()) {
         if (!kinds.includes(draft.type) || (owner !== undefined && owners?.includes(owner) === false)) continue
         if (definition !== undefined && patterns?.allows(definition.replaceAll('/', '.')) === false) continue
-        kept.push(await this.#outbox.keep(name, { ...draft, data: { ...draft.data, owner, definition } }, proof))
+        kept.push(await this.#outbox.keep(name, draft, proof))
       }
     }
     return kept.filter(id => id !== undefined)
@@ -243,11 +245,11 @@ export class Notices {
 }
 
 /** What a session's log entry tells. Without `withValues` it has nothing that people or models have said. */
-function ofEntry ({ id, transition: { seq, held, notices }, head }: Append, withValues: boolean, wasAsking: boolean): Told[] {
-  const { definition, status, title, problem } = head
-  const about = { about: `session ${id}` }
+function ofEntry ({ id, transition: { token, held, notices }, head }: Append, withValues: boolean, wasAsking: boolean): Told[] {
+  const { definition, owner, status, title, problem } = head
+  const about = { about: `session ${id}`, owner, definition }
   const said = (text: string | undefined): string | undefined => withValues && text !== undefined ? inOneLine(maskSecrets(text)) : undefined
-  const session = { session: id, root: head.root, title: said(title) }
+  const session = { session: id, root: head.root, definition, owner, title: said(title) }
   const asked = notices.filter(({ type, data }) => type === 'approval' && Object.hasOwn(data, 'digest')).map(({ data }): Told => {
     const approval = textIn(data, 'id')
     const { kind, rule = '' } = { kind: textIn(data, 'kind'), rule: held.find(({ effect }) => effect.id === data['effect'])?.rule }
@@ -258,7 +260,7 @@ function ofEntry ({ id, transition: { seq, held, notices }, head }: Append, with
       type: 'approval.waiting',
       words: `${definition} waits for an approval of ${kind} ${what}${command === undefined || command === '' ? '' : `: ${command}`}`,
       page: `approvals?at=${encodeURIComponent(approval)}`,
-      key: `${seq} ${approval}`,
+      key: `${token} ${approval}`,
       data: { ...session, approval, kind, on: what, rule, expiresAt: textIn(data, 'expiresAt'), command }
     }
   })
@@ -269,9 +271,9 @@ function ofEntry ({ id, transition: { seq, held, notices }, head }: Append, with
   return [
     ...asked,
     ...wasAsking
-      ? [{ ...ends, type: 'approval.expired' as const, words: `Nobody has decided in time about an approval of ${definition}`, key: `${seq} expired` }]
+      ? [{ ...ends, type: 'approval.expired' as const, words: `Nobody has decided in time about an approval of ${definition}`, key: `${token} expired` }]
       : [],
-    ...isEnd ? [{ ...ends, type: status === 'failed' ? 'session.failed' as const : 'session.ended' as const, words, key: `${seq} end` }] : []
+    ...isEnd ? [{ ...ends, type: status === 'failed' ? 'session.failed' as const : 'session.ended' as const, words, key: `${token} end` }] : []
   ]
 }
 

@@ -63,7 +63,7 @@ const PAUSES = [5000, 30_000, 120_000, 600_000, 1_800_000, 3_600_000, 7_200_000,
 const DAY = 86_400_000
 
 /** Open queues of a receiver, and notices that one holds. */
-const [MOST, MOST_IN_QUEUE] = [10_000, 1000]
+const [MOST, MOST_IN_QUEUE] = [10_000, 100]
 
 /** Attempts at a time, for one receiver; and the wait of its other queues for a place, and after it was not reached, in ms. */
 const [AT_ONCE, BUSY, AWAY] = [10, 500, 5000]
@@ -291,8 +291,9 @@ export class Outbox {
     }
     if (this.#gone.has(receiver) && isResent !== true) return die('the receiver has answered 410 Gone')
     this.#busy.set(receiver, (this.#busy.get(receiver) ?? 0) + 1)
-    const { status, problem, quote } = await send(receiver, notice, this.#closing.signal)
-    this.#busy.set(receiver, (this.#busy.get(receiver) ?? 1) - 1)
+    const { status, problem, quote } = await send(receiver, notice, this.#closing.signal).finally(() => {
+      this.#busy.set(receiver, (this.#busy.get(receiver) ?? 1) - 1)
+    })
     if (problem === undefined) {
       this.#gone.delete(receiver)
       if (this.#failing.delete(receiver)) log.info({ receiver }, 'a receiver of notices takes them again')

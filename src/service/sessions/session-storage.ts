@@ -80,10 +80,10 @@ export function placeOf (config: Config): SessionPlace {
   return { kind: 'directory', path: chosen }
 }
 
-/** A store of another name at the same place. */
+/** A store below the same keys or folder, so that whoever may use the one may use the other. */
 export function besideSessions (place: SessionPlace, name: string): SessionPlace {
   if (place.kind === 'directory') return { ...place, path: join(place.path, name) }
-  return place.kind === 'redis' ? { ...place, keyPrefix: `${place.keyPrefix ?? ''}${name}:` } : place
+  return place.kind === 'redis' ? { ...place, keyPrefix: `${place.keyPrefix ?? ''}sessions:${name}:` } : place
 }
 
 const SEVEN_DAYS = 7 * 24 * 60 * 60_000

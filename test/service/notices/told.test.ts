@@ -1,5 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { NOTICE_KINDS } from '../../../src/config/operator.ts'
+import { Notices } from '../../../src/service/notices/notices.ts'
+import { type LogEntry, type Status, type StopCause } from '../../../src/session/model.ts'
+import { UNSEALED } from '../../../src/session/session-log.ts'
+import { createMemorySessionStore } from '../../../src/session/store/memory-session-store.ts'
+import { createEgress, SYSTEM_TLS } from '../../../src/tool/egress.ts'
+import { appendOf, newId } from '../../session/store/session-appends.ts'
+import { quietLog } from '../../helpers/quiet-log.ts'
 import { askingPlace } from '../../helpers/asking-skill.ts'
 import { type NoticeServer, startNoticeServer } from '../../helpers/notice-receiver.ts'
 import { startService } from '../../helpers/service.ts'
@@ -67,6 +75,44 @@ describe('what a session tells', () => {
     assert.deepEqual([toldAt(server, '/walk'), toldAt(server, '/agents')], [['session.ended skills/walk'], []])
     assert.ok((await toldAll(server, 2, '/ci')).every(({ body }) => String(body['data']?.['owner']) === 'ci'))
   })
+})
+
+describe('the end of a session', () => {
+  const ends: ReadonlyArray<readonly [what: string, status: Status, by: StopCause, wasAsking: boolean, told: readonly string[]]> = [
+    ['nobody decided in time', 'expired', 'expiry', true, ['approval.expired', 'session.ended']],
+    ['nobody said anything in time', 'expired', 'expiry', false, ['session.ended']],
+    ['somebody cancelled while it asked', 'cancelled', 'cancel', true, ['session.ended']],
+    ['something was wrong', 'failed', 'fault', false, ['session.failed']]
+  ]
+  for (const [what, status, by, isAsking, told] of ends) {
+    it(`is told as ${told.join(' and ')} when ${what}`, async t => {
+      const server = await startNoticeServer(t)
+      const store = createMemorySessionStore({ keep: 60_000 })
+      const receiver = { name: 'ops', url: server.url, format: 'standard' as const, secrets: [Buffer.alloc(32, 7)], kinds: NOTICE_KINDS, owners: undefined, definitions: undefined, files: [] }
+      const notices = new Notices({
+        config: { PUBLIC_URL, LOG_VALUES: false, SESSION_STORE: '' },
+        receivers: [receiver],
+        store,
+        operator: { egress: createEgress({ mode: 'internal', allow: [] }), tls: SYSTEM_TLS },
+        metrics: undefined,
+        isTrue: async () => undefined,
+        log: quietLog(),
+        seals: UNSEALED
+      })
+      t.after(() => notices.close())
+      notices.open({ generation: { prompts: new Map() }, onPublished: () => () => {}, onRead: () => () => {}, problems: () => [] }, { onLevel () {} })
+      const last = appendOf(newId(), { seq: 3, token: 'before' }, { status })
+      const transition: LogEntry = { ...last.transition, fact: { kind: 'stopped', by, reason: 'said something' }, notices: [{ type: 'done', data: { status } }] }
+      const append = { ...last, transition, head: { ...last.head, title: 'My words', problem: { code: 'X', message: 'my reason' } } }
+      const refused = { ...append, transition: { ...transition, token: 'another writer was first' } }
+      assert.deepEqual(await notices.around(refused, async () => ({ top: undefined }), async () => ({ isAsking })), { top: undefined })
+      assert.equal(await notices.around(append, async () => 'ok', async () => ({ isAsking })), 'ok')
+      const got = await toldAll(server, told.length)
+      assert.deepEqual(got.map(({ body }) => body['type']), told)
+      assert.deepEqual(got.map(({ body }) => body['data']?.['code']), told.map(() => 'X'))
+      assert.ok(!/My words|my reason|said something/.test(got.map(({ text }) => text).join()))
+    })
+  }
 })
 
 describe('what else is told', () => {

@@ -18,7 +18,7 @@ const [SESSIONS, ASKS, AT_ONCE] = [210, 4, 8]
 const REPLIES = [...Array.from({ length: ASKS }, (_, step) => ({ last: `Step ${step + 1} of`, reply: `[CMD] echo ${step}` })), { last: 'Step', reply: '[DONE] Walked.' }]
 
 /** When of all sessions so many have ended, a replica is killed: the one, then the other. */
-const KILLS = [20, 60, 100, 140, 180, 200]
+const KILLS = [30, 80, 130, 180]
 
 interface Place {
   readonly redis: RedisServer
@@ -83,6 +83,7 @@ describe('Notices of two replicas over Redis', () => {
     }
     await Promise.all(Array.from({ length: AT_ONCE }, (_, index) => worker(index)))
     assert.equal(kills, KILLS.length)
+    console.error('driven', process.uptime())
 
     const store = createRedisSessionStore({ url: redis.url, keep: 60_000, log: quietLog() })
     t.after(() => store.close())

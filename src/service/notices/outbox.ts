@@ -153,11 +153,10 @@ export class Outbox {
       if (isFull) return undefined
       return { kind: 'input', id, by: receiver, text: stringifyJson({ ...content, at, link: this.#options.linkOf(page), proof }) }
     })
-    const isForged = await change.then(() => false, (error: unknown) => {
-      if (error instanceof LogUntrusted) return true
-      throw error
-    })
-    if (isForged) return this.#drop(receiver, 'somebody else has written to its queue')
+    // A session must not stop because somebody has written to a queue.
+    const problem = await change.then(() => undefined, (error: Error) => error)
+    if (problem instanceof LogUntrusted) return this.#drop(receiver, problem.message)
+    if (problem !== undefined) throw problem
     if (isFull) return this.#drop(receiver, `${MOST} things wait for it, or ${MOST_IN_QUEUE} notices of one of them`)
     if (proof === undefined) this.#wake(0)
     return id
@@ -174,8 +173,7 @@ export class Outbox {
 
   /** The newest queues first; a page can have fewer notices than `limit`, or none. @throws SessionStoreError; RangeError for a foreign cursor */
   async list (receiver: string | undefined, limit: number, cursor?: string) {
-    const only = receiver === undefined ? {} : { owner: receiver }
-    const { heads, next } = await this.#store.list({ statuses: ['running', 'failed'], limit, ...only, ...cursor === undefined ? {} : { cursor } })
+    const { heads, next } = await this.#store.list({ statuses: ['running', 'failed'], limit, owner: receiver, cursor })
     const queues = await Promise.all(heads.map(({ id }) => this.#read(id)))
     return { notices: queues.flatMap(({ receiver, notices }) => openIn(notices).map(notice => ({ ...notice, receiver }))), next }
   }
@@ -255,28 +253,24 @@ export class Outbox {
 
   /** Until nothing of the queue is left, or has to wait. */
   async #deliver (id: string): Promise<void> {
-    const { signal } = this.#closing
+    const putOff = async (wait: number): Promise<void> => { await this.#store.renew(this.#by, [id], wait) }
     for (;;) {
       const { receiver, notices } = await this.#read(id)
       const first = firstOf(notices)
-      if (first === undefined || signal.aborted) return
+      if (first === undefined || this.#closing.signal.aborted) return
       if (first.proof !== undefined && first.phase === 'announced') {
         const isTrue = await this.#options.isTrue(first.proof) ?? (this.#now() - first.since > NEVER ? false : undefined)
-        if (isTrue === undefined) return await this.#putOff(id, ANNOUNCED)
+        if (isTrue === undefined) return await putOff(ANNOUNCED)
         await this.#settle(first.id, isTrue, true)
         continue
       }
       const wait = (this.#busy.get(receiver) ?? 0) >= AT_ONCE ? BUSY : (this.#away.get(receiver) ?? 0) - this.#now()
-      if (wait > 0) return await this.#putOff(id, wait)
+      if (wait > 0) return await putOff(wait)
       const fact = await this.#try(receiver, first)
       if (fact === undefined) return
       await this.#change(id, receiver, ({ notices: now }) => isQueued(now.get(first.id), 'waiting') ? fact : undefined, true)
       if (fact.kind === 'failure') return
     }
-  }
-
-  async #putOff (id: string, wait: number): Promise<void> {
-    await this.#store.renew(this.#by, [id], wait)
   }
 
   /** `undefined` where this process ends first. */

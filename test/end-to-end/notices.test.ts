@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
+import { type NoticeKind } from '../../src/config/operator.ts'
 import { createRedisSessionStore } from '../../src/session/store/redis-session-store.ts'
 import { type SessionStore } from '../../src/session/store/session-store.ts'
 import { type NoticeServer, SECRET, startNoticeServer } from '../helpers/notice-receiver.ts'
@@ -26,7 +27,7 @@ interface Place {
   start (): Promise<ServiceProcess>
 }
 
-async function placeOf (t: TestContext): Promise<Place> {
+async function placeOf (t: TestContext, kinds: readonly NoticeKind[]): Promise<Place> {
   const [folder, redis, receiver] = [await createTemporaryFolder(), await startRedisServer(), await startNoticeServer(t)]
   t.after(async () => {
     await redis.stop()
@@ -38,7 +39,7 @@ async function placeOf (t: TestContext): Promise<Place> {
   await folder.write('operator.json', JSON.stringify({
     workspaces: { shop: { path: 'shop' } },
     targets: { here: { type: 'local', workspace: 'shop', sandbox: 'off' } },
-    notices: { ops: { url: receiver.url, secretFile: 'secret' } }
+    notices: { ops: { url: receiver.url, secretFile: 'secret', kinds } }
   }))
   await redis.client.set('shenma:skills:walk', '---\nname: walk\ndescription: Walks.\nprotocol: text\n---\nWalk.')
   const at = (name: string): string => join(folder.path, name)
@@ -53,7 +54,7 @@ async function placeOf (t: TestContext): Promise<Place> {
 
 describe('Notices of two replicas over Redis', () => {
   it('reach their receiver at least once and in order for each session, a thousand of them, while replicas are killed', async t => {
-    const { redis, receiver, start } = await placeOf(t)
+    const { redis, receiver, start } = await placeOf(t, ['approval.waiting', 'session.failed', 'session.ended'])
     const failed = new Set<string>()
     receiver.answer = (reply, { id }) => {
       // Each twentieth is taken only when it comes again, and each fiftieth is taken without a word of it.
@@ -83,7 +84,6 @@ describe('Notices of two replicas over Redis', () => {
     }
     await Promise.all(Array.from({ length: AT_ONCE }, (_, index) => worker(index)))
     assert.equal(kills, KILLS.length)
-    console.error('driven', process.uptime())
 
     const store = createRedisSessionStore({ url: redis.url, keep: 60_000, log: quietLog() })
     t.after(() => store.close())
@@ -98,7 +98,7 @@ describe('Notices of two replicas over Redis', () => {
   })
 
   it('say that the store is lost, while it is, and that it is back', async t => {
-    const { redis, receiver, start } = await placeOf(t)
+    const { redis, receiver, start } = await placeOf(t, ['store.lost', 'store.back'])
     await start()
     await redis.kill()
     const typesOf = (): readonly unknown[] => receiver.received.map(({ body }) => body['type'])

@@ -339,7 +339,8 @@ function beginMessage ({ activity, headers, raw }: FastifyRequest, body: Json): 
     ...(method === 'tools/call' ? { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': name } : {}),
     ...(method === 'prompts/get' ? { 'gen_ai.prompt.name': name } : {})
   }, text(ownField(ownField(params, '_meta'), 'traceparent')))
-  if (isJsonObject(given)) span?.set((method === 'tools/call' ? span.content?.arguments(given) : span.content?.variables(given)) ?? {})
+  if (method === 'tools/call' && isJsonObject(given)) span?.set(span.content?.arguments(given) ?? {})
+  if (method === 'prompts/get' && isJsonObject(given)) span?.set(span.content?.variables(given) ?? {})
   return span
 }
 

@@ -105,8 +105,7 @@ export class Activity {
       this.promptVersion = version
       this.promptLabel = label
     }
-    const attributes = revision === undefined ? {} : promptAttributes(prompt, revision, version, label)
-    const span = this.work?.child('render', 'internal', attributes)
+    const span = this.work?.child('render', 'internal', revision === undefined ? {} : promptAttributes(prompt, revision, version, label))
     this.#current = span
     return {
       /** `passes`: how often the template was run; `undefined` when the render failed. */

@@ -93,18 +93,32 @@ export class Tracer {
 
 /** Makes its child spans itself: the SDK would follow asynchronous calls to find a parent, which costs every request time. */
 export class Span {
-  readonly traceId: string
-  /** The W3C trace context to send with calls that belong to this span: https://www.w3.org/TR/trace-context/ */
-  readonly traceparent: string
   readonly #maker: SpanMaker
   readonly #span: OpenTelemetrySpan
+  #context: Context | undefined
 
-  constructor (maker: SpanMaker, parent: Context, name: string, options: SpanOptions, ids?: FixedIds) {
+  constructor (maker: SpanMaker, parent: Context, name: string, { kind, attributes = {}, links, startTime }: SpanOptions, ids?: FixedIds) {
     this.#maker = maker
-    this.#span = maker.ids.use(ids, () => maker.tracer.startSpan(name, options, parent))
+    maker.ids.fixed = ids
+    this.#span = maker.tracer.startSpan(name, { kind, links, startTime }, parent)
+    maker.ids.fixed = undefined
+    // The SDK checks those that it is given at the start three times, for samplers that look at them; ours do not.
+    this.#span.setAttributes(attributes)
+  }
+
+  get traceId (): string {
+    return this.#span.spanContext().traceId
+  }
+
+  /** The W3C trace context to send with calls that belong to this span: https://www.w3.org/TR/trace-context/ */
+  get traceparent (): string {
     const { traceId, spanId, traceFlags } = this.#span.spanContext()
-    this.traceId = traceId
-    this.traceparent = `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`
+    return `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`
+  }
+
+  /** For children. */
+  get #own (): Context {
+    return (this.#context ??= trace.setSpan(ROOT_CONTEXT, this.#span))
   }
 
   /** Writes what was said as attributes; `undefined` unless the operator wants that. */
@@ -113,19 +127,18 @@ export class Span {
   }
 
   child (name: string, kind: 'internal' | 'client', attributes: Attributes): Span {
-    return new Span(this.#maker, trace.setSpan(ROOT_CONTEXT, this.#span), name, { kind: KINDS[kind], attributes })
+    return new Span(this.#maker, this.#own, name, { kind: KINDS[kind], attributes })
   }
 
   /** For an effect that starts a session, whose spans find this one by its id. */
   effect (name: string, attributes: Attributes, session: string, effect: string): Span {
-    return new Span(this.#maker, trace.setSpan(ROOT_CONTEXT, this.#span), name, { attributes }, { spanId: effectSpanId(session, effect) })
+    return new Span(this.#maker, this.#own, name, { attributes }, { spanId: effectSpanId(session, effect) })
   }
 
   /** For a message that came within this request. If its sender has sent a trace context, it goes on there, and links to the request. */
   message (name: string, attributes: Attributes, parent: string | undefined): Span {
-    const own = trace.setSpan(ROOT_CONTEXT, this.#span)
     const options = { kind: SpanKind.SERVER, attributes, links: parent === undefined ? [] : [{ context: this.#span.spanContext() }] }
-    return new Span(this.#maker, parent === undefined ? own : remote(parent), name, options)
+    return new Span(this.#maker, parent === undefined ? this.#own : remote(parent), name, options)
   }
 
   /** That of another span of this trace, as sampled as this one. */
@@ -165,19 +178,11 @@ interface FixedIds {
 
 class Ids implements IdGenerator {
   readonly #random = new RandomIdGenerator()
-  #fixed: FixedIds | undefined
+  /** Of the span that is being made. */
+  fixed: FixedIds | undefined
 
-  use<T> (fixed: FixedIds | undefined, make: () => T): T {
-    this.#fixed = fixed
-    try {
-      return make()
-    } finally {
-      this.#fixed = undefined
-    }
-  }
-
-  readonly generateTraceId = (): string => this.#fixed?.traceId ?? this.#random.generateTraceId()
-  readonly generateSpanId = (): string => this.#fixed?.spanId ?? this.#random.generateSpanId()
+  readonly generateTraceId = (): string => this.fixed?.traceId ?? this.#random.generateTraceId()
+  readonly generateSpanId = (): string => this.fixed?.spanId ?? this.#random.generateSpanId()
 }
 
 function effectSpanId (session: string, effect: string): string {
@@ -195,6 +200,12 @@ function remote (traceparent: string): Context {
 
 /** The SDK reports its problems to a logger that is global to the process. */
 function logProblems (log: Log): void {
-  const warn = (): void => { log.warn({}, 'traces cannot be exported; see OTEL_EXPORTER_OTLP_ENDPOINT') }
+  const warn = (message: string): void => {
+    // Other messages may have what was answered, or headers.
+    const isFull = /^Dropped \d+ spans/.test(message)
+    log.warn({}, isFull ? FULL : 'traces cannot be exported; see OTEL_EXPORTER_OTLP_ENDPOINT')
+  }
   diag.setLogger({ error: warn, warn, info: () => {}, debug: () => {}, verbose: () => {} }, { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true })
 }
+
+const FULL = 'spans were dropped, since they came faster than they were taken; see OTEL_BSP_MAX_QUEUE_SIZE'

@@ -243,6 +243,14 @@ describe('traces over OTLP', () => {
     await waitFor('the warning', () => service.log.some(line => line.includes('traces cannot be exported')))
   })
 
+  it('that are more than can be kept are told of in the log', async t => {
+    const { service, chat } = await startTraced(t, answer, { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1', OTEL_EXPORTER_OTLP_TIMEOUT: '100', OTEL_BSP_MAX_QUEUE_SIZE: '1', OTEL_BSP_MAX_EXPORT_BATCH_SIZE: '1' })
+    await waitFor('the warning', async () => {
+      await (await chat({ variables: { name: 'Ada' } })).text()
+      return service.log.some(line => line.includes('spans were dropped'))
+    })
+  })
+
   for (const off of [{ OTEL_SDK_DISABLED: 'true' }, { OTEL_TRACES_EXPORTER: 'none' }] as Array<Record<string, string>>) {
     it(`are off with ${Object.entries(off).join()}`, async t => {
       const { service, collector, chat, upstream } = await startTraced(t, answer, off)

@@ -6,9 +6,9 @@ import { ExecutorError, refuseInvalid } from '../../exec/executor.ts'
 import {
   type Approval, approvalId, describeApproval, effectShownWith, parseApprovalId, type PersonsAnswer
 } from '../../session/approvals.ts'
-import { type Effect, ENDED, type Head, type LogEntry } from '../../session/model.ts'
+import { type Effect, ENDED, type LogEntry } from '../../session/model.ts'
 import type { SessionRunner } from '../../session/runner.ts'
-import type { HeadPage, SessionStore } from '../../session/store/session-store.ts'
+import type { Asking, SessionStore } from '../../session/store/session-store.ts'
 import type { Session } from '../../session/session.ts'
 import { isRequestedKind, type RequestedKind } from './session-kind.ts'
 import { isApprover, isOwn, isSessionId } from './session-rights.ts'
@@ -141,12 +141,15 @@ interface ApprovalCursor { readonly rank: number, readonly owner: string }
 async function listAsking (
   store: SessionStore,
   owners: readonly string[],
-  isWanted: (head: Head) => boolean,
+  isWanted: (asking: Asking) => boolean,
   { limit, after }: Pick<ApprovalQuery, 'limit' | 'after'>
-): Promise<HeadPage> {
+): Promise<{ readonly heads: readonly Asking[], readonly next: string | undefined }> {
   const last = parsePlace(after)
-  const byOwner = await Promise.all([...new Set(owners)].sort().map(async owner => ({ owner, heads: (await askingOf(store, owner)).filter(isWanted) })))
-  const heads: Head[] = []
+  const asking = new Map<string, Asking[]>(owners.map(owner => [owner, []]))
+  // The oldest come first, since they expire first.
+  for (const each of await store.asking()) if (isWanted(each)) asking.get(each.owner)?.push(each)
+  const byOwner = Array.from(asking, ([owner, heads]) => ({ owner, heads })).sort((a, b) => a.owner < b.owner ? -1 : 1)
+  const heads: Asking[] = []
   let place: ApprovalCursor | undefined
   for (let rank = last?.rank ?? 0; byOwner.some(each => each.heads.length > rank); rank++) {
     for (const { owner, heads: own } of byOwner) {
@@ -158,11 +161,6 @@ async function listAsking (
     }
   }
   return { heads, next: undefined }
-}
-
-/** The oldest come first, since they expire first. */
-async function askingOf (store: SessionStore, owner: string): Promise<Head[]> {
-  return (await allHeads(store, { owner, isAsking: true, withChildren: true })).reverse()
 }
 
 /** `root` comes first, whether or not something waits there; then the oldest. */

@@ -44,9 +44,9 @@ export class SessionList {
     const words = text.toLowerCase().split(/\s+/).filter(word => word !== '')
     const isPicky = words.length > 0 || status === 'waiting'
     const found: ListedHead[] = []
-    let { cursor } = query
-    for (let read = 0; read < MOST; read += AT_ONCE) {
-      const page = await this.#store.list({ ...query, statuses, limit: isPicky ? AT_ONCE : query.limit, cursor })
+    let { cursor, limit } = query
+    for (let read = 0; read < MOST; read += limit, limit = Math.min(4 * limit, AT_ONCE, MOST - read)) {
+      const page = await this.#store.list({ ...query, statuses, limit, cursor })
       for (const head of await this.#told(page.heads)) {
         if (!isWanted(head, words, status)) continue
         if (found.push(head) === query.limit) return { heads: found, next: head.id === page.heads.at(-1)?.id ? page.next : cursorOf(head) }

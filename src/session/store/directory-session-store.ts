@@ -89,6 +89,7 @@ export function createDirectorySessionStore ({ path, keep, log, now = Date.now }
       const after = startOfList(query)
       return await use(opened => opened.list(query, after), { heads: [], next: undefined })
     },
+    asking: () => use(opened => opened.asking(), []),
     take: (by, limit, lease, engines, passed) => use(opened => opened.take(by, limit, lease, engines, passed), { ids: [], next: undefined }),
     renew: (by, ids, lease) => use(opened => opened.renew(by, ids, lease), []),
     redrive: id => use(opened => opened.redrive(id), false),

@@ -68,6 +68,10 @@ export function createMemorySessionStore ({ keep, now = Date.now }: { readonly k
       enter()
       return pageOf(index.list(query, startOfList(query)), query.limit)
     },
+    async asking () {
+      enter()
+      return index.asking()
+    },
     async take (by, limit, lease, engines, passed) {
       enter()
       return index.take(by, limit, lease, now(), engines, passed)

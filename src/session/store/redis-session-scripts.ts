@@ -24,10 +24,11 @@ end`
  * The Lua script that appends one log entry to a session's log, and updates head, sets and due time. Plain XADD is not enough: it accepts a
  * gap after lost entries, and treats a retry as a conflict. The script calls XADD before its other writes, so when Redis is full or
  * read-only, the call of XADD fails and nothing is changed.
- * `KEYS`: log, head, due, all, of, ended, open, turns. `ARGV`: number and token of the previous log entry (0 and '' for none), number and token of
+ * `KEYS`: log, head, due, all, of, ended, open, turns, asking. `ARGV`: number and token of the previous log entry (0 and '' for none), number and token of
  * the new one, the log entry, the head, the driver, due in ms or 'never' or 'keep', when the session was begun, how many ms the session
  * is kept if it has ended or else '', the id, the owner (for a child, `belowName` of its root), the channel, the seal, 'sharded' to publish to the
- * nodes of the shard alone, where Redis and its ACL let it (since 7.0), else '', and the turn.
+ * nodes of the shard alone, where Redis and its ACL let it (since 7.0), else '', the turn, what `asking` has of the
+ * session, and whether an approval waits, else ''.
  * Returns 'ok', 'again' (this append was made before), or number and token of the log's last log entry.
  */
 export const APPEND = `
@@ -54,6 +55,7 @@ else
   due = now + ARGV[8]
 end
 setDue(KEYS[3], KEYS[8], KEYS[2], id, due, ARGV[16])
+if ARGV[18] == '' then redis.call('ZREM', KEYS[9], ARGV[17]) else redis.call('ZADD', KEYS[9], ARGV[9], ARGV[17]) end
 if top == '0' then
   redis.call('ZADD', KEYS[4], ARGV[9], id)
   redis.call('ZADD', KEYS[5], ARGV[9], id)
@@ -219,6 +221,24 @@ end
 local due = redis.call('ZCOUNT', KEYS[1], '-inf', now)
 local first = redis.call('ZRANGE', KEYS[1], 0, 0, 'WITHSCORES')[2]
 return { counted, asked, redis.call('ZCARD', KEYS[1]), due, due > 0 and now - first or 0 }`
+
+/**
+ * The Lua script that gives the sessions in which an approval waits: id, owner, a zero byte and definition, and when it was begun. Looks once in a
+ * while at all open sessions. `KEYS`: due, asking, known. `ARGV`: prefix, how many ms the set counts then.
+ */
+export const ASKING = `
+if redis.call('EXISTS', KEYS[3]) == 0 then
+  redis.call('ZREMRANGEBYRANK', KEYS[2], 0, -1)
+  for _, id in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do
+    local isRead, head = pcall(cjson.decode, redis.call('HGET', ARGV[1] .. id .. ':head', 'head') or '')
+    if isRead and type(head) == 'table' and head.isAsking == true then
+      redis.call('ZADD', KEYS[2], head.createdAt, id .. head.owner .. '\\0' .. head.definition)
+    end
+  end
+  redis.call('HSET', KEYS[3], 'by', 'a look')
+  redis.call('PEXPIRE', KEYS[3], ARGV[2])
+end
+return redis.call('ZRANGE', KEYS[2], 0, -1, 'WITHSCORES')`
 
 /** Lists a sorted set, the newest first. A session that Redis has deleted has no head. `ARGV`: begin ('' for the first page), id, least number, prefix. */
 export const LIST = `

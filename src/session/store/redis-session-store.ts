@@ -7,13 +7,13 @@ import { parseRedisUrl, type RedisPlace } from '../../store/redis/redis-url.ts'
 import { StoreError } from '../../store/store.ts'
 import { ENDED, type Head } from '../model.ts'
 import {
-  type Append, type Appended, checkAppend, type StoredLogEntry, isSessionId, type ListQuery, MAX_UNKNOWN, PAGE_BYTES, PAGE_SIZE, type Renewed,
+  type Append, type Appended, type Asking, checkAppend, type StoredLogEntry, isSessionId, type ListQuery, MAX_UNKNOWN, PAGE_BYTES, PAGE_SIZE, type Renewed,
   type SessionListener,
   type HeadPage, type SessionStore, SessionStoreError, type Taken, type Tally
 } from './session-store.ts'
 import { compareNewest, cursorOf, type ListPosition, matchesQuery, startOfList } from './session-index.ts'
 import { RedisSessionFeed } from './redis-session-feed.ts'
-import { APPEND, LIST, REDRIVE, RENEW, TAKE, TALLY } from './redis-session-scripts.ts'
+import { APPEND, ASKING, LIST, REDRIVE, RENEW, TAKE, TALLY } from './redis-session-scripts.ts'
 
 /** Policies under which Redis never drops a key without expiry, such as those of open sessions. */
 const SAFE = /^(noeviction|volatile-\w+)$/
@@ -87,6 +87,9 @@ function shardKeys (keyPrefix: string, shard: string) {
     turns: `${prefix}turns`,
     /** Without child sessions, sorted by beginning; so is `of`. */
     all: `${prefix}all`,
+    /** In which an approval waits, sorted by beginning, and what is there while nothing has to be looked up again. */
+    asking: `${prefix}asking`,
+    askingKnown: `${prefix}asking:known`,
     /** Sorted by when Redis deletes the session. */
     ended: `${prefix}ended`,
     of: (owner: string) => `${prefix}of:${owner}`,
@@ -149,6 +152,9 @@ const FIRST_PAGE = 4
 const LIST_FROM = 10
 const LIST_TO = 200
 
+/** In ms, for which the set of asking sessions counts, which processes of an earlier version do not keep. */
+const ASKING_KNOWN = 10 * 60_000
+
 /** Of one shard: in a request, and in all. */
 const [TALLY_PAGE, TALLY_MOST] = [500, 2000]
 
@@ -193,9 +199,10 @@ class RedisSessionStore implements SessionStore {
     const sets = root === undefined
       ? { all: keys.all, of: keys.of(owner), open: keys.open(owner), name: owner }
       : { all: keys.below(root), of: keys.below(root), open: keys.openBelow(owner), name: belowName(root) }
-    const outcome = await this.#run(keys, APPEND, [keys.log(id), keys.head(id), keys.due, sets.all, sets.of, keys.ended, sets.open, keys.turns], [
+    const outcome = await this.#run(keys, APPEND, [keys.log(id), keys.head(id), keys.due, sets.all, sets.of, keys.ended, sets.open, keys.turns, keys.asking], [
       after?.seq ?? 0, after?.token ?? '', transition.seq, transition.token, entry.text, stringifyJson(head),
-      driver ?? '', due, head.createdAt, kept, id, sets.name, keys.channel(id), entry.seal, this.#mayShard ? 'sharded' : '', `${owner}\0${head.engine}\0`
+      driver ?? '', due, head.createdAt, kept, id, sets.name, keys.channel(id), entry.seal, this.#mayShard ? 'sharded' : '', `${owner}\0${head.engine}\0`,
+      `${id}${owner}\0${head.definition}`, head.isAsking && kept === '' ? 'yes' : ''
     ]) as 'ok' | 'again' | [seq: string, token: string]
     if (typeof outcome === 'string') return outcome
     const [seq, token] = outcome
@@ -266,9 +273,20 @@ class RedisSessionStore implements SessionStore {
     }
   }
 
+  async asking (): Promise<Asking[]> {
+    const shards = await Promise.all(Array.from(this.#shards.values(), async keys =>
+      await this.#run(keys, ASKING, [keys.due, keys.asking, keys.askingKnown], [keys.prefix, ASKING_KNOWN]) as string[]))
+    const found = shards.flatMap(members => members.flatMap((member, index) => {
+      if (index % 2 === 1) return []
+      const [owner = '', definition = ''] = member.slice(32).split('\0')
+      return [{ id: member.slice(0, 32), owner, definition, createdAt: Number(members[index + 1]) }]
+    }))
+    return found.sort((a, b) => compareNewest(b, a))
+  }
+
   async list (query: ListQuery) {
     const after = startOfList(query)
-    const lists = [...this.#shards.values()].flatMap(keys => setsOf(keys, query).map(set => this.#listed(keys, set, after)))
+    const lists = Array.from(this.#shards.values(), keys => this.#listed(keys, setOf(keys, query), after))
     return await mergePage(lists, query)
   }
 
@@ -410,12 +428,11 @@ function entryOf ([name, fields]: [name: string, fields: string[]]): StoredLogEn
   return { seq, text: fields[3] ?? '', seal: fields[5] ?? '' }
 }
 
-/** The smallest sets that hold all matches. Only open sessions can wait for an approval. */
-function setsOf (keys: ShardKeys, { owner, isAsking, statuses, root, withChildren }: ListQuery): string[] {
-  if (root !== undefined) return [keys.below(root)]
-  if (owner === undefined) return [keys.all]
-  if (isAsking === undefined && statuses?.some(status => ENDED.has(status)) !== false) return [keys.of(owner)]
-  return [keys.open(owner), ...withChildren === true ? [keys.openBelow(owner)] : []]
+/** The smallest set that holds all matches. Only open sessions can wait for an approval. */
+function setOf (keys: ShardKeys, { owner, isAsking, statuses, root }: ListQuery): string {
+  if (root !== undefined) return keys.below(root)
+  if (owner === undefined) return keys.all
+  return isAsking === undefined && statuses?.some(status => ENDED.has(status)) !== false ? keys.of(owner) : keys.open(owner)
 }
 
 function parseHead (head: string | null, driver: string | null): Head | undefined {

@@ -334,6 +334,10 @@ export class SessionFolder {
     return pageOf(found, query.limit)
   }
 
+  asking (): Head[] {
+    return this.#index.asking()
+  }
+
   take (by: string, limit: number, lease: number, engines?: ReadonlySet<string>, passed?: ReadonlySet<string>): Taken {
     return this.#index.take(by, limit, lease, this.#options.now(), engines, passed)
   }

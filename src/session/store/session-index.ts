@@ -114,6 +114,13 @@ export class SessionIndex<E extends IndexEntry = IndexEntry> {
     return { open: [...counts.values()], unread: 0, due, overdue: now - first, asked: asked === Infinity ? undefined : asked }
   }
 
+  /** @see SessionStore.asking */
+  asking (): Head[] {
+    const heads: Head[] = []
+    for (const { head } of this.#entries.values()) if (head.isAsking && !ENDED.has(head.status)) heads.push(head)
+    return heads.sort((a, b) => compareNewest(b, a))
+  }
+
   list (query: ListQuery, after: ListPosition | undefined): Head[] {
     const heads: Head[] = []
     for (const { head } of this.#entries.values()) {
@@ -160,8 +167,8 @@ function parseCursor (cursor: string | undefined): ListPosition | undefined {
   return { createdAt: Number(createdAt), id }
 }
 
-export function matchesQuery (head: Head, { owner, statuses, isAsking, definition, kind, since, until, root, parent, withChildren }: ListQuery): boolean {
-  return (root === undefined ? head.root === undefined || withChildren === true : head.root === root) &&
+export function matchesQuery (head: Head, { owner, statuses, isAsking, definition, kind, since, until, root, parent }: ListQuery): boolean {
+  return (root === undefined ? head.root === undefined : head.root === root) &&
     (parent === undefined || head.parent === parent) &&
     (isAsking === undefined || head.isAsking) &&
     (owner === undefined || head.owner === owner) &&

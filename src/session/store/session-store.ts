@@ -35,6 +35,8 @@ export interface SessionStore {
   tally (): Promise<Tally>
   /** The newest first. A page with `next` may have fewer sessions than `limit`, or none. @throws RangeError for a foreign cursor */
   list (query: ListQuery): Promise<HeadPage>
+  /** All in which an approval waits, child sessions too, the first begun first. */
+  asking (): Promise<readonly Asking[]>
   /**
    * Lets the replica (service process) `by` take over sessions that are due: nobody drives them (performs their effects) any more, or they have
    * waited too long for a person. Owners take turns. For `lease` ms, by the store's clock, no other replica gets these sessions.
@@ -74,6 +76,8 @@ export interface Append {
 /** 'again': the log has it already, with the same token. An object: refused; `top` is the log's last entry. */
 export type Appended = 'ok' | 'again' | { readonly top: LogPosition | undefined }
 
+export type Asking = Pick<Head, 'id' | 'owner' | 'definition' | 'createdAt'>
+
 export interface ListQuery {
   readonly owner?: string
   readonly statuses?: readonly Status[]
@@ -84,12 +88,10 @@ export interface ListQuery {
   /** When the session began, in ms since 1970: at `since` or later, and before `until`. */
   readonly since?: number
   readonly until?: number
-  /** Only descendants. Without `root` and `withChildren`, child sessions are left out. */
+  /** Only descendants. Without `root`, child sessions are left out. */
   readonly root?: string
-  /** Only with `root` or `withChildren`. */
+  /** Only with `root`. */
   readonly parent?: string
-  /** Only with `isAsking` and `owner`. */
-  readonly withChildren?: true
   readonly limit: number
   /** `next` of the page before. */
   readonly cursor?: string

@@ -146,6 +146,7 @@ describe('Sessions in Redis', () => {
     await store.renew('a', [id], 1000)
     assert.equal(await store.redrive(id), true)
     assert.equal((await store.tally()).due, 1)
+    assert.deepEqual(await store.asking(), [])
     const last = await append(store, id, top, { status: 'completed', due: 'never' })
     await append(store, id, last)
     assert.equal((await readAll(store, id)).length, 3)
@@ -237,6 +238,19 @@ describe('Sessions in Redis', () => {
     assert.equal(await insist(store, lost), 'ok')
     assert.equal(await insist(store, next), 'ok')
     assert.deepEqual((await readAll(store, id)).map(({ seq }) => seq), [1, 2, 3, 4, 5])
+  })
+
+  it('of an earlier version, which wrote no set of them, are found in which an approval waits', async t => {
+    const redis = await startRedis(t)
+    const store = openStore(t, redis.url)
+    const [asking, other] = [newId('7'), newId('7')]
+    await append(store, asking, undefined, { status: 'waiting_approval' })
+    await append(store, other, undefined, { status: 'waiting_input' })
+    await redis.client.del('shenma:sessions:{7}:asking')
+    assert.deepEqual((await store.asking()).map(({ id }) => id), [asking])
+    // Which it does not keep, either: after a while all are looked at again.
+    await redis.client.del('shenma:sessions:{7}:asking', 'shenma:sessions:{7}:asking:known')
+    assert.deepEqual((await store.asking()).map(({ id }) => id), [asking])
   })
 
   it('of an earlier version, which wrote no turns, are taken in turns too', async t => {

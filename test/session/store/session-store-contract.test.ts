@@ -344,15 +344,18 @@ for (const variant of VARIANTS) {
           assert.deepEqual(await listAll(fixture.store, { root: child.id, limit: 5 }), [])
         })
 
-        test('have those of an owner that wait for a person, beside the others', async () => {
+        test('are among those in which an approval waits, the first begun first', async () => {
           const owner = `o${newId()}`
           const [, , grandchild] = await family(fixture.store, owner)
           const own = appendOf(newId(), undefined, { owner, status: 'waiting_approval', createdAt: 9 })
           await fixture.store.append(own)
+          const asking = async (store: SessionStore) => (await store.asking()).filter(each => each.owner === owner)
+            .map(({ id, definition, createdAt }) => ({ id, definition, createdAt }))
+          const shown = ({ id, definition, createdAt }: Head) => ({ id, definition, createdAt })
           assert.deepEqual(await listAll(fixture.store, { owner, isAsking: true, limit: 5 }), [own.head])
-          assert.deepEqual(await listAll(fixture.store, { owner, isAsking: true, withChildren: true, limit: 5 }), [own.head, grandchild])
+          assert.deepEqual(await asking(fixture.store), [shown(grandchild), shown(own.head)])
           await fixture.store.append(appendOf(grandchild.id, grandchild, { owner, status: 'completed', due: 'never', createdAt: 3, above: { parent: String(grandchild.parent), root: String(grandchild.root) } }))
-          assert.deepEqual(await listAll(fixture.store, { owner, isAsking: true, withChildren: true, limit: 5 }), [own.head])
+          assert.deepEqual(await asking(fixture.another()), [shown(own.head)])
         })
 
         test('forget them when they are kept no longer', async () => {

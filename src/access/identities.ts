@@ -246,7 +246,7 @@ function unite (name: string, rows: readonly IdentityRights[]): Caller {
     targets: patterns('targets'),
     labels: labels.length === 0 ? undefined : new Set(labels),
     serve: rows.find(({ serve }) => serve !== undefined)?.serve,
-    limits: { requests: most('requests'), tokens: most('tokens') }
+    limits: { requests: most('requests'), tokens: most('tokens'), running: most('running') } satisfies Record<keyof CallerLimits, number | undefined>
   }
 }
 

@@ -232,7 +232,7 @@ if redis.call('EXISTS', KEYS[3]) == 0 then
   for _, id in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do
     local isRead, head = pcall(cjson.decode, redis.call('HGET', ARGV[1] .. id .. ':head', 'head') or '')
     if isRead and type(head) == 'table' and head.isAsking == true then
-      redis.call('ZADD', KEYS[2], head.createdAt, id .. head.owner .. '\\0' .. head.definition)
+      redis.call('ZADD', KEYS[2], tonumber(head.createdAt) or 0, id .. tostring(head.owner) .. '\\0' .. tostring(head.definition))
     end
   end
   redis.call('HSET', KEYS[3], 'by', 'a look')

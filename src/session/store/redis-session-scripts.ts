@@ -24,11 +24,11 @@ end`
  * The Lua script that appends one log entry to a session's log, and updates head, sets and due time. Plain XADD is not enough: it accepts a
  * gap after lost entries, and treats a retry as a conflict. The script calls XADD before its other writes, so when Redis is full or
  * read-only, the call of XADD fails and nothing is changed.
- * `KEYS`: log, head, due, all, of, ended, open, turns, asking. `ARGV`: number and token of the previous log entry (0 and '' for none), number and token of
- * the new one, the log entry, the head, the driver, due in ms or 'never' or 'keep', when the session was begun, how many ms the session
- * is kept if it has ended or else '', the id, the owner (for a child, `belowName` of its root), the channel, the seal, 'sharded' to publish to the
- * nodes of the shard alone, where Redis and its ACL let it (since 7.0), else '', the turn, what `asking` has of the
- * session, and whether an approval waits, else ''.
+ * `KEYS`: log, head, due, all, of, ended, open, turns, asking. `ARGV`: number and token of the previous log entry (0 and '' for none), number and
+ * token of the new one, the log entry, the head, the driver, due in ms or 'never' or 'keep', when the session was begun, how many ms the session is
+ * kept if it has ended or else '', the id, the owner (for a child, `belowName` of its root), the channel, the seal, 'sharded' to publish to the nodes
+ * of the shard alone, where Redis and its ACL let it (since 7.0), else '', the turn, what `asking` has of the session, and whether an approval
+ * waits, else ''.
  * Returns 'ok', 'again' (this append was made before), or number and token of the log's last log entry.
  */
 export const APPEND = `

@@ -168,7 +168,7 @@ function parseCursor (cursor: string | undefined): ListPosition | undefined {
 }
 
 export function matchesQuery (head: Head, { owner, statuses, isAsking, definition, kind, since, until, root, parent }: ListQuery): boolean {
-  return (root === undefined ? head.root === undefined : head.root === root) &&
+  return head.root === root &&
     (parent === undefined || head.parent === parent) &&
     (isAsking === undefined || head.isAsking) &&
     (owner === undefined || head.owner === owner) &&

@@ -37,6 +37,7 @@ export const SYSTEM: readonly string[] = [
   'console/terminal.test.ts',
   'console/texts.test.ts',
   'console/traffic.test.ts',
+  'console/two-browsers.test.ts',
   'deploy/',
   'docs/printed-commands.test.ts',
   'end-to-end/cluster.test.ts',

@@ -18,6 +18,11 @@ export class ApiError extends Error {
   }
 }
 
+/** Whether something is stored that the service cannot read, such as a text that is no JSON. */
+export function isUnreadable (error: unknown): boolean {
+  return error instanceof ApiError && error.details['key'] !== undefined && error.details['diagnostics'] !== undefined
+}
+
 function objectOf (value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null ? value as Record<string, unknown> : {}
 }

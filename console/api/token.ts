@@ -1,4 +1,5 @@
 import { useSyncExternalStore } from 'react'
+import { keep, local, session } from '../parts/storage.ts'
 
 /**
  * The name under which the browser stores the token: for this tab only, or on this device if the user chose so. The token is never stored
@@ -6,7 +7,7 @@ import { useSyncExternalStore } from 'react'
  */
 const KEY = 'prompt-shell.token'
 
-let token = sessionStorage.getItem(KEY) ?? localStorage.getItem(KEY) ?? ''
+let token = session.getItem(KEY) ?? local.getItem(KEY) ?? ''
 /** The error with which the service refused the last token, or why the console asks for another one. */
 interface Refusal { readonly message: string, readonly code: string }
 
@@ -25,9 +26,9 @@ export function currentToken (): string {
 export function keepToken (given: string, onDevice: boolean): void {
   token = given
   refusal = undefined
-  sessionStorage.removeItem(KEY)
-  localStorage.removeItem(KEY)
-  if (given !== '') (onDevice ? localStorage : sessionStorage).setItem(KEY, given)
+  session.removeItem(KEY)
+  local.removeItem(KEY)
+  if (given !== '') keep(onDevice ? local : session, KEY, given)
   tell()
 }
 

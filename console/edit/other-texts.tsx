@@ -2,10 +2,11 @@ import { shortTime } from '../parts/time.ts'
 import { t } from '../text/text.ts'
 import type { Editing } from './use-edited.ts'
 
-/** Says what else there is of a text that is being edited: a newer one that somebody has stored, or the draft of another tab. */
-export function OtherTexts<T> ({ editing: { state, elsewhere, drop } }: { readonly editing: Editing<T> }) {
+/** Says what else there is of a text that is being edited, such as a newer one that somebody has stored; and when the browser does not keep it. */
+export function OtherTexts<T> ({ editing: { state, elsewhere, isKept, drop } }: { readonly editing: Editing<T> }) {
   return (
     <>
+      {!isKept && <p className='note warn' role='alert'>{t.draftNotKept}</p>}
       {elsewhere !== undefined && (
         <p className='note warn' role='status'>
           {t.draftElsewhere(shortTime(elsewhere.at))}

@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from 'react'
 import { ApiError } from '../api/api-error.ts'
 import type { Tagged } from '../api/tagged.ts'
 import { broughtBack, type Edited, failed, halfTyped, heard, isChanged, opened, postponed, refused, resolved, saved, sent, typed } from './edited.ts'
+import { keep, keysIn, local, session } from '../parts/storage.ts'
 import { offerUndo } from '../parts/undo.tsx'
 import { isSame } from './merge.ts'
 
@@ -26,6 +27,8 @@ export interface Editing<T> {
   readonly alter: (says: string, mine: T, back: (now: T) => T) => void
   /** When a draft that was found in this browser had last been changed, in ms since 1970; `undefined` if none was found. */
   readonly foundOf: number | undefined
+  /** Whether this browser keeps what was typed until it is saved. */
+  readonly isKept: boolean
   /** The draft of another tab of this browser, which differs from this one. */
   readonly elsewhere: Draft<T> | undefined
 }
@@ -45,10 +48,11 @@ export function useEdited<T> ({ name, stored, read, put }: {
   const [error, setError] = useState<unknown>()
   const latest = useRef<Edited<T>>(undefined)
   const found = useRef<number>(undefined)
+  const [isKept, setKept] = useState(true)
   const [change] = useState(() => (next: (before: Edited<T>) => Edited<T>) => {
     if (latest.current === undefined) return
     latest.current = next(latest.current)
-    if (newest<T>(name) === change) keepState(name, latest.current)
+    if (newest<T>(name) === change) setKept(keepState(name, latest.current))
     setState(latest.current)
   })
   useEffect(() => { changes.set(name, change as Change<unknown>) }, [name, change])
@@ -65,6 +69,12 @@ export function useEdited<T> ({ name, stored, read, put }: {
   }, [stored])
   const hasChanged = state !== undefined && isChanged(state)
   useEffect(() => { if (state !== undefined && !hasChanged) found.current = undefined }, [state, hasChanged])
+  useEffect(() => {
+    if (isKept) return
+    const ask = (event: BeforeUnloadEvent) => { event.preventDefault() }
+    addEventListener('beforeunload', ask)
+    return () => { removeEventListener('beforeunload', ask) }
+  }, [isKept])
   const others = useOthers<T>(name, state !== undefined)
   const save = async (note = '') => {
     const before = latest.current
@@ -115,6 +125,7 @@ export function useEdited<T> ({ name, stored, read, put }: {
       offerUndo(says, async () => { newest<T>(name)?.(now => ({ ...now, mine: back(now.mine) })) })
     },
     foundOf: found.current,
+    isKept,
     elsewhere: others.find(({ mine }) => !isSame(mine, state?.mine))
   }
 }
@@ -152,8 +163,8 @@ const PREFIX = 'prompt-shell.draft.'
 
 /** This tab, also after it was loaded again. */
 const TAB = (() => {
-  const kept = sessionStorage.getItem('prompt-shell.tab') ?? crypto.randomUUID()
-  sessionStorage.setItem('prompt-shell.tab', kept)
+  const kept = session.getItem('prompt-shell.tab') ?? crypto.randomUUID()
+  keep(session, 'prompt-shell.tab', kept)
   return kept
 })()
 
@@ -165,7 +176,7 @@ function takeDraft<T> (name: string): Draft<T> | undefined {
   if (own !== undefined) return own
   const [newest] = keysOf(name).map(key => ({ key, draft: readAt<T>(key) })).sort((a, b) => (b.draft?.at ?? 0) - (a.draft?.at ?? 0))
   if (newest?.draft === undefined) return undefined
-  localStorage.removeItem(newest.key)
+  local.removeItem(newest.key)
   keepDraft(name, newest.draft)
   return newest.draft
 }
@@ -182,41 +193,34 @@ export function hasDraft (name: string): boolean {
 }
 
 function keysOf (name: string): readonly string[] {
-  return Object.keys(localStorage).filter(key => key.startsWith(keyOf(name, '')))
+  return keysIn(local, keyOf(name, ''))
 }
 
 function readAt<T> (key: string): Draft<T> | undefined {
   try {
-    return JSON.parse(localStorage.getItem(key) ?? '') as Draft<T>
+    return JSON.parse(local.getItem(key) ?? '') as Draft<T>
   } catch {
     return undefined
   }
 }
 
-function keepState<T> (name: string, state: Edited<T>): void {
-  if (isChanged(state)) keepDraft(name, { base: state.base, mine: state.mine, half: state.half, at: Date.now() })
-  else dropDraft(name)
+/** @returns false where the browser has no room: the draft exists on this page only */
+function keepState<T> (name: string, state: Edited<T>): boolean {
+  if (isChanged(state)) return keepDraft(name, { base: state.base, mine: state.mine, half: state.half, at: Date.now() })
+  local.removeItem(keyOf(name, TAB))
+  return true
 }
 
 /** Keeps a draft as if another tab had it. The browser tells other tabs only that it has changed. */
 function parked<T> (name: string, draft: Draft<T>, state: Edited<T>): Edited<T> {
   const key = keyOf(name, crypto.randomUUID())
-  localStorage.setItem(key, JSON.stringify(draft))
+  keep(local, key, JSON.stringify(draft))
   dispatchEvent(new StorageEvent('storage', { key }))
   return state
 }
 
-/** Where the browser has no room, the draft exists in this tab only. */
-function keepDraft<T> (name: string, draft: Draft<T>): void {
-  try {
-    localStorage.setItem(keyOf(name, TAB), JSON.stringify(draft))
-  } catch {
-    localStorage.removeItem(keyOf(name, TAB))
-  }
-}
-
-function dropDraft (name: string): void {
-  localStorage.removeItem(keyOf(name, TAB))
+function keepDraft<T> (name: string, draft: Draft<T>): boolean {
+  return keep(local, keyOf(name, TAB), JSON.stringify(draft))
 }
 
 /** Calls `tell` whenever another tab of this browser has changed its draft. @returns a function that ends it */

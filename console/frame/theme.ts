@@ -1,3 +1,5 @@
+import { keep, local } from '../parts/storage.ts'
+
 const KEY = 'prompt-shell.theme'
 
 /** The themes of the console. `system` follows the setting of the user's system. */
@@ -5,17 +7,17 @@ export const THEMES = ['system', 'light', 'dark'] as const
 type Theme = typeof THEMES[number]
 
 export function currentTheme (): Theme {
-  const kept = localStorage.getItem(KEY)
+  const kept = local.getItem(KEY)
   return THEMES.find(theme => theme === kept) ?? 'system'
 }
 
 /** Shows a theme, and stores the choice in this browser. */
 export function applyTheme (theme: Theme): void {
   if (theme === 'system') {
-    localStorage.removeItem(KEY)
+    local.removeItem(KEY)
     delete document.documentElement.dataset['theme']
     return
   }
-  localStorage.setItem(KEY, theme)
+  keep(local, KEY, theme)
   document.documentElement.dataset['theme'] = theme
 }

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useMemo, useRef, useState } from 'react'
 import { Link, useLocation } from 'wouter'
+import { isUnreadable } from '../api/api-error.ts'
 import { useMay } from '../api/caller.ts'
 import { api, takeTagged } from '../api/client.ts'
 import { readEnviron } from '../api/environ.ts'
@@ -11,10 +12,12 @@ import { Editor } from '../edit/editor.tsx'
 import { OtherTexts } from '../edit/other-texts.tsx'
 import { useEdited } from '../edit/use-edited.ts'
 import { ErrorNote } from '../parts/error-note.tsx'
+import { TypedName } from '../parts/fields.tsx'
 import { Loaded } from '../parts/loading.tsx'
 import { PageTitle } from '../parts/page-title.tsx'
 import { bytes } from '../parts/time.ts'
 import { t } from '../text/text.ts'
+import { StoredText } from './stored-text.tsx'
 import { asKind, jsonOf, KINDS, mistakeIn, type TypedValue, typedFrom } from './typed-value.ts'
 import { UsedBy, Users } from './used-by.tsx'
 
@@ -26,14 +29,17 @@ export function EnvironPage ({ id }: { readonly id: string }) {
       <PageTitle title={id} mono crumbs={<Link href='/environs'>{t.variables}</Link>}>
         {query.data?.tag !== undefined && <RemoveButton id={id} tag={query.data.tag} />}
       </PageTitle>
-      <Loaded query={query}>
-        {environ => (
-          <div className='split halves'>
-            <Value id={id} environ={environ} />
-            <UsedBy kind='environs' id={id} />
-          </div>
-        )}
-      </Loaded>
+      {isUnreadable(query.error) && <StoredText kind='environs' id={id} error={query.error} />}
+      {!isUnreadable(query.error) && (
+        <Loaded query={query}>
+          {environ => (
+            <div className='split halves'>
+              <Value id={id} environ={environ} />
+              <UsedBy kind='environs' id={id} />
+            </div>
+          )}
+        </Loaded>
+      )}
     </>
   )
 }
@@ -174,17 +180,7 @@ function RemoveButton ({ id, tag }: { readonly id: string, readonly tag: string 
             <div className='users'>{isOpen && <Users kind='environs' id={id} />}</div>
           </section>
           <p>{t.withdrawHint}</p>
-          <div>
-            <label htmlFor='remove-name'>{t.typeToConfirm} <code>{id}</code></label>
-            <input
-              id='remove-name'
-              className='field mono'
-              autoComplete='off'
-              spellCheck={false}
-              value={typed}
-              onChange={event => { setTyped(event.target.value) }}
-            />
-          </div>
+          <TypedName name={id} value={typed} onChange={setTyped} />
           {error !== undefined && <ErrorNote error={error} />}
           <div className='row'>
             <button className='button danger' disabled={typed !== id}>{t.withdraw}</button>

@@ -1,4 +1,4 @@
-import { type ReactNode } from 'react'
+import { type ReactNode, useId } from 'react'
 import { t } from '../text/text.ts'
 
 interface FieldProps {
@@ -53,4 +53,10 @@ export function SelectField ({ children, ...field }: FieldProps & { readonly chi
       <select id={id} className='field' value={value} onChange={event => { onChange(event.target.value) }}>{children}</select>
     </Labelled>
   )
+}
+
+/** The field in which a person types the name of what a press would change or delete. */
+export function TypedName ({ name, ...field }: { readonly name: string, readonly value: string, readonly onChange: (typed: string) => void }) {
+  const id = useId()
+  return <TextField {...field} id={id} label={<>{t.typeToConfirm} <code>{name}</code></>} isMono />
 }

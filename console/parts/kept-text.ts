@@ -1,4 +1,5 @@
 import { useState } from 'react'
+import { keep, session } from './storage.ts'
 
 /** The beginning of the names under which the browser stores what was typed into a field and not sent yet, for this tab. */
 const KEY = 'prompt-shell.typed.'
@@ -6,15 +7,10 @@ const KEY = 'prompt-shell.typed.'
 /** Keeps the text of a field in this tab, so that it is there again after the page was loaded anew. @param name of the field on this page */
 export function useKeptText (name: string): [text: string, setText: (text: string) => void] {
   const key = `${KEY}${location.pathname} ${name}`
-  const [text, setText] = useState(() => sessionStorage.getItem(key) ?? '')
+  const [text, setText] = useState(() => session.getItem(key) ?? '')
   return [text, typed => {
     setText(typed)
-    try {
-      if (typed === '') sessionStorage.removeItem(key)
-      else sessionStorage.setItem(key, typed)
-    } catch {
-      // No room is left: the text stays on the page.
-      sessionStorage.removeItem(key)
-    }
+    if (typed === '') session.removeItem(key)
+    else keep(session, key, typed)
   }]
 }

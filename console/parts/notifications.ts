@@ -1,5 +1,6 @@
 import { useEffect, useRef, useSyncExternalStore } from 'react'
 import { useLocation } from 'wouter'
+import { keep, local } from './storage.ts'
 
 /** The name under which the browser stores that the user wants to be notified. */
 const KEY = 'prompt-shell.notify'
@@ -28,13 +29,13 @@ export function useWish (): Wish {
 function wish (): Wish {
   if (isForWorkers || !('Notification' in globalThis) || !isSecureContext) return 'impossible'
   if (Notification.permission === 'denied') return 'refused'
-  return Notification.permission === 'granted' && localStorage.getItem(KEY) === 'on' ? 'on' : 'off'
+  return Notification.permission === 'granted' && local.getItem(KEY) === 'on' ? 'on' : 'off'
 }
 
 /** Turns notifications on or off. The browser asks the user for permission, if it has not yet: so this is called only when the user presses a button. */
 export async function changeWish (isOn: boolean): Promise<void> {
-  if (isOn) localStorage.setItem(KEY, 'on')
-  else localStorage.removeItem(KEY)
+  if (isOn) keep(local, KEY, 'on')
+  else local.removeItem(KEY)
   if (isOn && Notification.permission === 'default') await Notification.requestPermission()
   for (const listener of listeners) listener()
 }

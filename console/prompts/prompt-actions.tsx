@@ -4,6 +4,7 @@ import { Link, useLocation } from 'wouter'
 import { hasDraft } from '../edit/use-edited.ts'
 import { Users } from '../library/used-by.tsx'
 import { ErrorNote, Told } from '../parts/error-note.tsx'
+import { TypedName } from '../parts/fields.tsx'
 import { Loaded } from '../parts/loading.tsx'
 import { t } from '../text/text.ts'
 import { isThere, type Progress, readWhole, type Step, stepsTo, useSteps, type Whole } from './entry-steps.ts'
@@ -149,19 +150,7 @@ function RemoveForm ({ id, whole, onBegin, onBack }: BeforeProps & { readonly wh
       </ul>
       {isBlocked
         ? <Blocked id={id} whole={whole} />
-        : (
-          <div>
-            <label htmlFor='act-typed'>{t.typeToConfirm} <code>{id}</code></label>
-            <input
-              id='act-typed'
-              className='field mono'
-              autoComplete='off'
-              spellCheck={false}
-              value={typed}
-              onChange={event => { setTyped(event.target.value) }}
-            />
-          </div>
-          )}
+        : <TypedName name={id} value={typed} onChange={setTyped} />}
       <Buttons onBack={onBack}><button className='button danger' disabled={isBlocked || typed !== id}>{t.actionName('remove')}</button></Buttons>
     </form>
   )

@@ -1,6 +1,6 @@
 import { type ComponentProps, useEffect, useRef, useState } from 'react'
 import { Link, useLocation, useSearch } from 'wouter'
-import { ApiError } from '../api/api-error.ts'
+import { ApiError, isUnreadable } from '../api/api-error.ts'
 import { useMay } from '../api/caller.ts'
 import type { Conflict as ConflictOf } from '../edit/conflict.tsx'
 import { OtherTexts } from '../edit/other-texts.tsx'
@@ -27,6 +27,7 @@ const SettingsTab = lazyPart(async () => (await import('./json-tabs.tsx')).Setti
 const RawTab = lazyPart(async () => (await import('./json-tabs.tsx')).RawTab)
 const UsesTab = lazyPart(async () => (await import('./uses-tabs.tsx')).UsesTab)
 const UseItTab = lazyPart(async () => (await import('./uses-tabs.tsx')).UseItTab)
+const StoredText = lazyPart(async () => (await import('../library/stored-text.tsx')).StoredText)
 const Conflict = lazyPart(async () => (await import('../edit/conflict.tsx')).Conflict) as typeof ConflictOf
 
 /** Shown when somebody else has stored the prompt since the draft was begun. */
@@ -48,7 +49,14 @@ function Taken ({ id, piece: { editing } }: { readonly id: string, readonly piec
 export function PromptPage ({ id }: { readonly id: string }) {
   const piece = useDraft(id)
   if (piece.error !== null && piece.error !== undefined) {
-    return <><PageTitle title={id} crumbs={<Crumbs id={id} />} /><ErrorNote error={piece.error} onRetry={() => { piece.readAgain() }} /></>
+    return (
+      <>
+        <PageTitle title={id} mono crumbs={<Crumbs id={id} />} />
+        {isUnreadable(piece.error)
+          ? <StoredText kind='prompts' id={id} error={piece.error} />
+          : <ErrorNote error={piece.error} onRetry={() => { piece.readAgain() }} />}
+      </>
+    )
   }
   if (piece.isLoading) return <><PageTitle title={id} crumbs={<Crumbs id={id} />} /><p className='quiet loading' role='status'>{t.loading}</p></>
   return (

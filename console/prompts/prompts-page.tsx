@@ -13,6 +13,7 @@ import { Loaded } from '../parts/loading.tsx'
 import { MoreButton } from '../parts/more-button.tsx'
 import { PageTitle } from '../parts/page-title.tsx'
 import { Revealed } from '../parts/reveal.tsx'
+import { keep, session } from '../parts/storage.ts'
 import { Table } from '../parts/table.tsx'
 import { When } from '../parts/when.tsx'
 import { t } from '../text/text.ts'
@@ -161,12 +162,12 @@ function PromptTable ({ rows, isWhole }: { readonly rows: readonly PromptRow[], 
 
 /** The folders that are closed, in this tab of the browser. */
 function useClosed () {
-  const [closed, setClosed] = useState<ReadonlySet<string>>(() => new Set(JSON.parse(sessionStorage.getItem(CLOSED) ?? '[]') as string[]))
-  const keep = (next: ReadonlySet<string>) => {
-    sessionStorage.setItem(CLOSED, JSON.stringify([...next]))
+  const [closed, setClosed] = useState<ReadonlySet<string>>(() => new Set(JSON.parse(session.getItem(CLOSED) ?? '[]') as string[]))
+  const change = (next: ReadonlySet<string>) => {
+    keep(session, CLOSED, JSON.stringify([...next]))
     setClosed(next)
   }
-  return [closed, keep] as const
+  return [closed, change] as const
 }
 
 const CLOSED = 'prompt-shell.closed'

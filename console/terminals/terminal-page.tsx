@@ -7,6 +7,7 @@ import { ErrorNote, ErrorWords } from '../parts/error-note.tsx'
 import { lazyPart } from '../parts/lazy-part.tsx'
 import { PageTitle } from '../parts/page-title.tsx'
 import { Revealed } from '../parts/reveal.tsx'
+import { keep, session as tab } from '../parts/storage.ts'
 import { When } from '../parts/when.tsx'
 import { openSocket } from '../sessions/follow/session-socket.ts'
 import { type Session, useSession } from '../sessions/follow/use-session.ts'
@@ -165,13 +166,13 @@ export function TerminalPage ({ id }: { readonly id: string }) {
   const { setScreen, write, resize } = terminal
   const about = useQuery({ queryKey: ['terminals'], queryFn: listTerminals, staleTime: 0 }).data?.find(({ terminalId }) => terminalId === id)
   const [isChoosing, setChoosing] = useState(false)
-  const [skill, setSkill] = useState(() => sessionStorage.getItem(keyOf(id)) ?? undefined)
+  const [skill, setSkill] = useState(() => tab.getItem(keyOf(id)) ?? undefined)
   const [error, setError] = useState<unknown>()
   const skills = useRef<HTMLButtonElement>(null)
   const [, go] = useLocation()
   const follow = (session: string | undefined) => {
-    if (session === undefined) sessionStorage.removeItem(keyOf(id))
-    else sessionStorage.setItem(keyOf(id), session)
+    if (session === undefined) tab.removeItem(keyOf(id))
+    else keep(tab, keyOf(id), session)
     setSkill(session)
     setChoosing(false)
   }

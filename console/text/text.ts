@@ -1,3 +1,4 @@
+import { keep, local } from '../parts/storage.ts'
 import { type texts as author } from './en/author.ts'
 import { type texts as frame } from './en/frame.ts'
 import { type texts as sessions } from './en/sessions.ts'
@@ -13,12 +14,12 @@ const KEY = 'prompt-shell.language'
 export const language: 'en' | 'ru' = wantedLanguage().startsWith('ru') ? 'ru' : 'en'
 
 function wantedLanguage (): string {
-  return new URLSearchParams(location.search).get('lang') ?? localStorage.getItem(KEY) ?? navigator.language
+  return new URLSearchParams(location.search).get('lang') ?? local.getItem(KEY) ?? navigator.language
 }
 
 /** Stores the choice in this browser, and loads the page again in the language. Drafts are kept. */
 export function chooseLanguage (chosen: typeof language): void {
-  localStorage.setItem(KEY, chosen)
+  keep(local, KEY, chosen)
   const address = new URL(location.href)
   address.searchParams.delete('lang')
   if (address.href === location.href) location.reload()

@@ -15,7 +15,7 @@ import {
 import type { ToolReader } from '../tool/tool-reader.ts'
 import type { LintCandidate } from './lint/lint-candidate.ts'
 import {
-  asked, type Audit, changedSince, checkOutcome, expectation, holds, isUnconditional, type Precondition, type ReadRecord, type RecordStore
+  asked, type Audit, changedSince, checkOutcome, expectation, holds, isUnconditional, type Precondition, type ReadRecord, type RecordStore, tagOf
 } from './record-store.ts'
 import { contentHash, type Json } from '../base/json.ts'
 import { labelledVersions, MAX_KEPT, type ReleaseRecord, type VersionNote } from '../registry/kinds/release-record.ts'
@@ -50,6 +50,8 @@ export interface Publisher {
   }): Promise<PublishedEntry>
   /** Once resolved, it is gone here. @throws ENTRY_FORBIDDEN, ENTRY_NOT_FOUND, ENTRY_CHANGED, PROMPT_LABELLED, STORE_READ_ONLY, STORE_UNAVAILABLE */
   withdraw (change: EntryChange): Promise<void>
+  /** What is stored, byte for byte, whether or not it can be read. @throws ENTRY_FORBIDDEN, ENTRY_NOT_FOUND, STORE_UNAVAILABLE */
+  stored (entry: Pick<EntryChange, 'caller' | 'kind' | 'id'>): Promise<{ readonly text: string, readonly tag: string | undefined }>
 }
 
 export function createPublisher ({ store, registry, checkEntry, keyPrefix, versions, isRecording, audit }: {
@@ -61,7 +63,7 @@ export function createPublisher ({ store, registry, checkEntry, keyPrefix, versi
   readonly isRecording: boolean
   readonly audit: Audit
 }): Publisher {
-  function address ({ caller, kind, id }: EntryChange): { path: string, key: string } {
+  function address ({ caller, kind, id }: Pick<EntryChange, 'caller' | 'kind' | 'id'>): { path: string, key: string } {
     const path = toPath(id)
     if (!mayPublish(kind, path, caller)) throw entryForbidden(caller.name, kind.key, path)
     return { path, key: pathToKey(path, kindPrefix(keyPrefix, kind.key)) }
@@ -116,6 +118,12 @@ export function createPublisher ({ store, registry, checkEntry, keyPrefix, versi
       if (!isRemoved) throw entryMissing(path, key)
       audit({ action: 'withdraw', kind: kind.key, id: path, by: caller.name, requestId })
       await registry.follow([key])
+    },
+    async stored (entry) {
+      const { path, key } = address(entry)
+      const [stored] = await asked(store.read([key]))
+      if (stored?.kind !== 'text') throw entryMissing(path, key)
+      return { text: stored.text, tag: tagOf(entry.kind, stored) }
     }
   }
 }

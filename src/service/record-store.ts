@@ -89,7 +89,7 @@ export function isUnconditional ({ matches, noneMatches }: Precondition): boolea
   return matches === undefined && noneMatches === undefined
 }
 
-/** `tag` is `undefined` for a value that cannot be read. */
+/** `tag` is `undefined` for a value that is no text. */
 export function holdsFor ({ matches, noneMatches }: Precondition, tag: string | undefined, isStored: boolean): boolean {
   const isAmong = (tags: readonly string[] | 'any') => tags === 'any' ? isStored : tag !== undefined && tags.includes(tag)
   return (matches === undefined || isAmong(matches)) && (noneMatches === undefined || !isAmong(noneMatches))
@@ -109,8 +109,9 @@ export function changedSince (kind: Kind, key: string, stored: StoredValue): Err
   return entryChanged(key, tagOf(kind, stored), problem)
 }
 
-function tagOf (kind: Kind, stored: StoredValue): string | undefined {
-  return stored.kind === 'text' ? contentTag(kind, stored.text) : undefined
+/** That of a text that cannot be read is its hash as it is, so that it can be mended under a condition, too. */
+export function tagOf (kind: Kind, stored: StoredValue): string | undefined {
+  return stored.kind === 'text' ? contentTag(kind, stored.text) ?? contentHash(stored.text) : undefined
 }
 
 export type Audit = (change: {

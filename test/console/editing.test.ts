@@ -107,6 +107,54 @@ describe('What somebody edits at the console', { skip: noChromium }, () => {
     await page.locator('.cm-content', { hasText: 'mine' }).waitFor()
   })
 
+  for (const [what, path, key, text, field] of [
+    ['a prompt', '/prompts/team.greet', 'shenma:templates:team:greet', '{ "userPrompt": "Theirs', 'userPrompt'],
+    ['a new prompt', '/prompts/team.new', 'shenma:templates:team:new', '{ "userPrompt": "Theirs', 'userPrompt'],
+    ['a variable', '/environs/broken', 'shenma:environs:broken', '{ "city": "Theirs', 'city']
+  ] as const) {
+    it(`is mended where ${what} is stored as a text that is no JSON`, async t => {
+      const service = await startService(t, REGISTRATIONS)
+      service.store.set(key, text)
+      await waitFor('the mistake', async () => JSON.stringify((await service.get('/api/status/entries')).json).includes(key))
+      const page = await openConsole(t, browser, await service.listen(), path)
+      await page.locator('.cm-content', { hasText: 'Theirs' }).click()
+      await page.getByText('VALUE_INVALID').or(page.getByText(/cannot be used/)).first().waitFor()
+      await page.keyboard.press('Control+End')
+      assert.ok(await page.getByRole('button', { name: 'Save', exact: true }).isDisabled())
+      await page.keyboard.insertText(' again" }')
+      await page.getByRole('button', { name: 'Save', exact: true }).click()
+      await page.getByRole('heading', { name: 'What is stored' }).waitFor({ state: 'detached' })
+      assert.deepEqual(await service.store.read([key]), [{ kind: 'text', text: `{ "${field}": "Theirs again" }` }])
+    })
+  }
+
+  it('is said not to be kept where the browser has no room for it, until it has', async t => {
+    const { page } = await open(t, '/prompts/team.greet')
+    await page.evaluate(() => { Storage.prototype.setItem = () => { throw new DOMException('full', 'QuotaExceededError') } })
+    await write(page, 'Not kept')
+    await page.getByText('This browser does not keep your draft').waitFor()
+    await page.evaluate(() => { Storage.prototype.setItem = function (key, text) { this[key] = text } })
+    await page.keyboard.insertText(', but now')
+    await page.getByText('This browser does not keep your draft').waitFor({ state: 'detached' })
+  })
+
+  it('is edited and saved in a browser that forbids its storage, which is said', async t => {
+    const service = await startService(t, REGISTRATIONS)
+    const origin = await service.listen()
+    const context = await browser.newContext({ locale: 'en-GB' })
+    t.after(async () => { await context.close() })
+    await context.addInitScript(() => {
+      for (const name of ['localStorage', 'sessionStorage']) Object.defineProperty(globalThis, name, { get () { throw new DOMException('forbidden', 'SecurityError') } })
+    })
+    const page = await context.newPage()
+    await page.goto(`${origin}/console/prompts/team.greet`)
+    await write(page, 'Not kept')
+    await page.getByText('This browser does not keep your draft').waitFor()
+    await page.keyboard.press('Control+s')
+    await waitFor('the save', async () => JSON.stringify(await storedPrompt(service.get)) === '{"userPrompt":"Not kept"}')
+    await page.getByText('This browser does not keep your draft').waitFor({ state: 'detached' })
+  })
+
   it('is known to the other tabs of the browser', async t => {
     const { page, origin } = await open(t, '/prompts/team.greet')
     await write(page, 'Of the first tab')

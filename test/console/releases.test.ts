@@ -79,6 +79,26 @@ describe('Releases at the console', { skip: noChromium }, () => {
     assert.deepEqual(await labels(), { production: 2 })
   })
 
+  for (const [what, button, wanted, says] of [
+    ['goes back', 'Roll back production', 1, 'production means version 1 now, as you wanted.'],
+    ['is removed', 'Remove production', undefined, 'production is gone now, as you wanted.']
+  ] as const) {
+    it(`say that a label is what was wanted when the reply was lost with which it ${what}, and end there`, async t => {
+      const { page, labels } = await open(t, RELEASES)
+      await page.getByRole('button', { name: button }).click()
+      await page.route('**/labels/production', async route => {
+        await route.fetch()
+        await route.abort()
+      })
+      await form(page).getByLabel(/Type/).fill('production', { timeout: 500 }).catch(() => {})
+      await form(page).getByRole('button', { name: button }).click()
+      await page.getByText(says).waitFor()
+      assert.deepEqual(await labels(), wanted === undefined ? {} : { production: wanted })
+      await page.getByRole('button', { name: 'Close' }).click()
+      await page.getByText(says).waitFor({ state: 'detached' })
+    })
+  }
+
   it('split a label by keyboard, from nobody to all, and make one of any name', async t => {
     const { page, labels } = await open(t, RELEASES)
     await page.getByRole('button', { name: 'Move production', exact: true }).click()

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { listAll } from '../helpers/list-all.ts'
 import { type Service, startService } from '../helpers/service.ts'
+import { bearer, tokenEntry } from '../helpers/tokens.ts'
+import { waitFor } from '../helpers/wait-for.ts'
 
 function put ({ app }: Service, url: string, payload: string, headers: Readonly<Record<string, string>> = {}) {
   return app.inject({ method: 'PUT', url, payload, headers: { 'content-type': 'application/json', ...headers } })
@@ -35,6 +37,37 @@ describe('PUT and DELETE /api/{kind}/{id}', () => {
     assert.equal(reply.statusCode, 412)
     assert.equal((await put(service, '/api/environs/a', '3', { 'if-none-match': '*' })).statusCode, 412)
     assert.deepEqual(await service.store.read(['shenma:environs:a']), [{ kind: 'text', text: '2' }])
+  })
+
+  for (const [url, key, text, mended] of [
+    ['/api/prompts/a.b', 'shenma:templates:a:b', '{"userPrompt": "Hello', '{"userPrompt":"Hello"}'],
+    ['/api/environs/a', 'shenma:environs:a', '{"b": ', '{"b":1}']
+  ] as const) {
+    it(`gives the text that cannot be read at ${url}, and replaces exactly that`, async t => {
+      const service = await startService(t, { 'templates:a:b': { userPrompt: 'Good' } })
+      service.store.set(key, text)
+      const { statusCode, body, headers } = await service.app.inject(`${url}/stored`)
+      assert.deepEqual([statusCode, body, headers['content-type']], [200, text, 'text/plain; charset=utf-8'])
+      assert.equal((await put(service, url, mended, { 'if-match': '"anotherone12"' })).statusCode, 412)
+      assert.equal((await put(service, url, mended, { 'if-match': String(headers.etag) })).statusCode, 200)
+      assert.equal((await put(service, url, mended, { 'if-match': String(headers.etag) })).statusCode, 412)
+      assert.equal((await service.app.inject(`${url}/stored`)).body, mended)
+    })
+  }
+
+  it('shows what is stored only to whoever may change it', async t => {
+    const { app } = await startService(t, { 'templates:a:b': 'x' }, { API_TOKENS: [tokenEntry('reader', 'read'), tokenEntry('writer', 'write:prompts=b.*'), tokenEntry('all', 'write')].join('\n') })
+    const statusFor = async (name: string) => (await app.inject({ url: '/api/prompts/a.b/stored', headers: bearer(name) })).statusCode
+    assert.deepEqual(await Promise.all(['reader', 'writer', 'all'].map(statusFor)), [403, 403, 200])
+  })
+
+  it('says that an earlier version is served in place of a text that cannot be read, to whoever wants to mend it', async t => {
+    const service = await startService(t, { 'templates:a': 'Good' })
+    service.store.set('shenma:templates:a', '{"userPrompt": "Hello')
+    const broken = async () => await service.get('/api/prompts/a?broken=true')
+    await waitFor('the mistake', async () => (await broken()).status === 404)
+    assert.match(JSON.stringify((await broken()).json), /VALUE_INVALID/)
+    assert.equal((await service.get('/api/prompts/a')).status, 200)
   })
 
   it('publishes while as many lints wait as can', async t => {

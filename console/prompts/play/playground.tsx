@@ -8,6 +8,7 @@ import { ErrorNote } from '../../parts/error-note.tsx'
 import { TextField } from '../../parts/fields.tsx'
 import { Icon } from '../../parts/icons.tsx'
 import { Revealed } from '../../parts/reveal.tsx'
+import { keep, session } from '../../parts/storage.ts'
 import { duration, exactTime, number } from '../../parts/time.ts'
 import { t } from '../../text/text.ts'
 import { useReleases } from '../releases/use-releases.ts'
@@ -111,7 +112,7 @@ const PREFIX = 'prompt-shell.playground.'
 
 function readColumns (id: string): readonly Column[] {
   try {
-    const kept = JSON.parse(sessionStorage.getItem(PREFIX + id) ?? '[]') as readonly Column[]
+    const kept = JSON.parse(session.getItem(PREFIX + id) ?? '[]') as readonly Column[]
     return kept.length > 0 ? kept : [FIRST_COLUMN]
   } catch {
     return [FIRST_COLUMN]
@@ -120,14 +121,7 @@ function readColumns (id: string): readonly Column[] {
 
 /** Where the tab has no room for all values, the columns are kept without them. */
 function keepColumns (id: string, columns: readonly Column[]): void {
-  for (const each of [columns, columns.map(({ asked, ...settings }) => settings)]) {
-    try {
-      sessionStorage.setItem(PREFIX + id, JSON.stringify(each))
-      return
-    } catch {
-      sessionStorage.removeItem(PREFIX + id)
-    }
-  }
+  if (!keep(session, PREFIX + id, JSON.stringify(columns))) keep(session, PREFIX + id, JSON.stringify(columns.map(({ asked, ...settings }) => settings)))
 }
 
 function askedOf (settings: Settings, { isDraft, tried: { variables, messages } }: Question, at: number): Asked {

@@ -3,7 +3,7 @@ import { Link } from 'wouter'
 import { useCaller } from '../../api/caller.ts'
 import { useUsers } from '../../library/used-by.tsx'
 import { ErrorNote } from '../../parts/error-note.tsx'
-import { TextField } from '../../parts/fields.tsx'
+import { TextField, TypedName } from '../../parts/fields.tsx'
 import { Icon } from '../../parts/icons.tsx'
 import { Revealed } from '../../parts/reveal.tsx'
 import { t } from '../../text/text.ts'
@@ -37,12 +37,16 @@ export function LabelForm ({ id, piece, plan: { kind, label: given }, releases, 
 }) {
   const [label, setLabel] = useState(given)
   const [seen, setSeen] = useState(() => meaningOf(releases, given))
+  // Once the label has gone back, going back would lead to what was left.
+  const [back, setBack] = useState(releases.before[given])
+  const [isSent, setSent] = useState(false)
   const [choice, setChoice] = useState(() => firstChoice(releases, seen))
   const heading = useRef<HTMLHeadingElement>(null)
   useEffect(() => { heading.current?.focus() }, [])
   const now = meaningOf(releases, label)
   const isTaken = kind !== 'new' && !isSame(now, seen)
-  const target = targetOf({ kind, label }, choice, releases)
+  const target = targetOf(kind, choice, isSame(now, back) ? back : releases.before[label])
+  if (!isSame(now, seen) && isThere(now, target) && (kind !== 'new' || isSent)) return <Done label={label} now={now} onClose={onClose} />
   const problem = kind === 'new' ? mistakeInName(label, releases) : undefined
   return (
     <section className='panel' aria-labelledby='plan'>
@@ -58,18 +62,18 @@ export function LabelForm ({ id, piece, plan: { kind, label: given }, releases, 
           </div>
         )}
         {(kind === 'new' || kind === 'move') && <Choices releases={releases} choice={choice} isSplit={kind === 'move'} onChange={setChoice} />}
-        {isTaken && <Taken target={target} label={label} releases={releases} seen={seen} onGoOn={() => { setSeen(now) }} />}
-        {problem === undefined && target === undefined && now !== undefined && <Removal id={id} label={label} from={now} releases={releases} />}
-        {problem === undefined && target !== undefined && !isSame(target, now) && (
-          <Consequences id={id} piece={piece} label={label} from={now} to={target} isBack={kind === 'back'} releases={releases} />
-        )}
+        {isTaken && <Taken label={label} releases={releases} seen={seen} onGoOn={() => { setSeen(now); setBack(releases.before[label]) }} />}
+        {problem === undefined && <WouldBe id={id} piece={piece} label={label} from={now} to={target} isBack={kind === 'back'} releases={releases} />}
         {typeof target === 'number' && <VersionTests id={id} version={target} />}
         <Confirmation
           plan={{ kind, label }}
           target={target}
           isReady={problem === undefined && !isTaken && isWholePercent(choice.share) && !isSame(target, now)}
           isProtected={releases.protected.includes(label)}
-          send={async note => await moveLabel(id, label, kind === 'new' ? undefined : seen, target, note)}
+          send={async note => {
+            setSent(true)
+            return await moveLabel(id, label, kind === 'new' ? undefined : seen, target, note)
+          }}
           onClose={onClose}
         />
       </div>
@@ -86,10 +90,23 @@ function titleOf ({ kind, label }: Plan): string {
 }
 
 /** What the label would mean; `undefined` for one that would be gone. */
-function targetOf ({ kind, label }: Plan, { to, share, rest }: Choice, { before }: Releases): Meaning | 'latest' | undefined {
+function targetOf (kind: Plan['kind'], { to, share, rest }: Choice, back: Meaning | undefined): Meaning | 'latest' | undefined {
   if (kind === 'remove') return undefined
   if (kind === 'new') return to
-  return kind === 'back' ? before[label] : splitMeaning(to, Number(share), rest)
+  return kind === 'back' ? back : splitMeaning(to, Number(share), rest)
+}
+
+/** Whether a label means what was wanted: perhaps that was sent from here, and only the reply was lost. */
+const isThere = (now: Meaning | undefined, wanted: Meaning | 'latest' | undefined): boolean => wanted === 'latest' || isSame(now, wanted)
+
+/** Shown in place of the form once the label means what was wanted. */
+function Done ({ label, now, onClose }: { readonly label: string, readonly now: Meaning | undefined, readonly onClose: () => void }) {
+  return (
+    <p className='note' role='status'>
+      <span className='grow wrap'>{now === undefined ? t.labelIsGone(label) : t.labelIsThere(label, meaningInWords(now))}</span>
+      <button type='button' className='button small' onClick={onClose}>{t.close}</button>
+    </p>
+  )
 }
 
 function mistakeInName (label: string, releases: Releases): string | undefined {
@@ -131,7 +148,7 @@ function Confirmation ({ plan, target, isReady, isProtected, send, onClose }: {
   return (
     <form className='stack narrow' onSubmit={event => { event.preventDefault(); void act() }}>
       {kind !== 'remove' && <TextField id='note' label={t.note} most={500} value={note} onChange={setNote} />}
-      {asksName && <TextField id='typed' label={<>{t.typeToConfirm} <code>{label}</code></>} isMono value={typed} onChange={setTyped} />}
+      {asksName && <TypedName name={label} value={typed} onChange={setTyped} />}
       {error !== undefined && <ErrorNote error={error} />}
       <div className='row wrap-row'>
         <button className={kind === 'remove' ? 'button danger' : 'button primary'} disabled={!isReady || isBusy || (asksName && typed !== label)}>
@@ -241,16 +258,24 @@ function optionsOf (versions: Releases['versions']): ReactNode {
   return versions.map(({ n, note }) => <option key={n} value={n}>{n}{note !== undefined && ` · ${note.slice(0, 40)}`}</option>)
 }
 
-/** What would become of whom: of those who ask for the label, of those who name none, and of the prompts that include this one. */
-function Consequences ({ id, piece, label, from, to, isBack, releases }: {
+interface Change {
   readonly id: string
   readonly piece: Workpiece
   readonly label: string
   readonly from: Meaning | undefined
-  readonly to: Meaning | 'latest'
+  readonly to: Meaning | 'latest' | undefined
   readonly isBack: boolean
   readonly releases: Releases
-}) {
+}
+
+function WouldBe ({ to, ...change }: Change) {
+  const { id, label, from, releases } = change
+  if (to === undefined) return from === undefined ? null : <Removal id={id} label={label} from={from} releases={releases} />
+  return isSame(to, from) ? null : <Consequences {...change} to={to} />
+}
+
+/** What would become of whom: of those who ask for the label, of those who name none, and of the prompts that include this one. */
+function Consequences ({ id, piece, label, from, to, isBack, releases }: Change & { readonly to: Meaning | 'latest' }) {
   const users = useUsers('prompts', id).data
   const count = countPrompts(users?.rows ?? [])
   const [before, after] = [heaviest(from), heaviest(to)]
@@ -294,15 +319,12 @@ function Folded ({ title, children }: { readonly title: string, readonly childre
 }
 
 /** Says who has moved the label since the form was opened, and goes on only when the person has seen it. */
-function Taken ({ target, label, releases, seen, onGoOn }: {
-  readonly target: Meaning | 'latest' | undefined
+function Taken ({ label, releases, seen, onGoOn }: {
   readonly label: string
   readonly releases: Releases
   readonly seen: Meaning | undefined
   readonly onGoOn: () => void
 }) {
-  // What was wanted is there: perhaps it was sent, and only the reply was lost.
-  if (isSame(meaningOf(releases, label), target)) return null
   const move = releases.moves.find(each => each.label === label)
   const words = (meaning: Meaning | null | undefined) => meaning === null || meaning === undefined ? t.nothing : meaningInWords(meaning)
   return (

@@ -229,7 +229,26 @@ export function publishingRoutes (app: App, kindRoutes: readonly KindRoute[], pu
     for (const route of kindRoutes) {
       putRoute(scope, route, publisher)
       deleteRoute(scope, route, publisher)
+      if (route.kind === promptKind || route.kind === environKind) storedRoute(scope, route, publisher)
     }
+  })
+}
+
+function storedRoute (app: App, { kind, path, name, example }: KindRoute, publisher: Publisher): void {
+  app.get(`/api/${path}/:id/stored`, {
+    config: { role: 'write', fails: ['ENTRY_FORBIDDEN', 'ENTRY_NOT_FOUND'], headers: ['etag'] },
+    schema: {
+      tags: ['Publishing'],
+      operationId: `getStored${name}`,
+      summary: `Get the text that is stored of ${withArticle(kind)}`,
+      description: 'Byte for byte, also where it is no JSON and so cannot be read; its ETag is one for `If-Match` of what mends it.',
+      params: idParameters(example.id),
+      response: { 200: { description: 'The text', content: { 'text/plain': { schema: Type.String() } } } }
+    }
+  }, async ({ caller, params: { id } }, reply) => {
+    const { text, tag } = await publisher.stored({ caller, kind, id })
+    if (tag !== undefined) reply.header('etag', entityTag(tag))
+    return reply.type('text/plain; charset=utf-8').send(text)
   })
 }
 

@@ -6,7 +6,7 @@ import { promptKind } from '../../registry/kinds/prompt-kind.ts'
 import { sharesOf } from '../../registry/kinds/release-record.ts'
 import { callersIn, lintPrompt } from '../../registry/lint-prompt.ts'
 import { collectNeeds } from '../../registry/needs/prompt-needs.ts'
-import { resolveId } from '../../service/choose-prompt.ts'
+import { missingPrompt, resolveId } from '../../service/choose-prompt.ts'
 import { requireRevision, whyNotRunnable } from '../../service/render-prompt.ts'
 import type { Service } from '../../service.ts'
 import type { App } from '../app.ts'
@@ -143,6 +143,9 @@ export function promptRoutes (app: App, { registry, choosePrompt }: Pick<Service
     const { prompt, version, label } = await choose(choosePrompt, request, reply, params.id, query)
     requireRevision(prompt, params.id, query.revision)
     const broken = query.broken === true && label === undefined && prompt.version === undefined ? registry.broken(promptKind, prompt.id) : undefined
+    // What is stored cannot be read at all, while an earlier version is served: `/stored` has its text.
+    const isPlain = query.broken === true && broken === undefined && label === undefined && prompt.version === undefined
+    if (isPlain && generation.findRejected(promptKind, prompt.id)?.servesLastGood === true) throw missingPrompt(generation, prompt.id)
     if (broken !== undefined) {
       reply.header('etag', entityTag(broken.hash))
       const { compiled, revision, definition: { source }, diagnostics } = broken

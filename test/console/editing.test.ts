@@ -130,10 +130,10 @@ describe('What somebody edits at the console', { skip: noChromium }, () => {
 
   it('is said not to be kept where the browser has no room for it, until it has', async t => {
     const { page } = await open(t, '/prompts/team.greet')
-    await page.evaluate(() => { Storage.prototype.setItem = () => { throw new DOMException('full', 'QuotaExceededError') } })
+    await page.evaluate('Storage.prototype.setItem = () => { throw new DOMException("full", "QuotaExceededError") }')
     await write(page, 'Not kept')
     await page.getByText('This browser does not keep your draft').waitFor()
-    await page.evaluate(() => { Storage.prototype.setItem = function (key, text) { this[key] = text } })
+    await page.evaluate('Storage.prototype.setItem = function (key, text) { this[key] = text }')
     await page.keyboard.insertText(', but now')
     await page.getByText('This browser does not keep your draft').waitFor({ state: 'detached' })
   })

@@ -67,6 +67,7 @@ export function Sides ({ id, piece, names: [a, b], mayRender }: {
   return (
     <div className='stack'>
       {query.error !== null && <ErrorNote error={query.error} onRetry={() => { void query.refetch() }} />}
+      {query.isPending && <p className='quiet loading' role='status'>{t.loading}</p>}
       {before !== undefined && after !== undefined && (
         <>
           <h2>{t.tabText}</h2>

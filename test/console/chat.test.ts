@@ -109,7 +109,7 @@ describe('A chat at the console', { skip: noChromium }, () => {
     say(await question, 'Ann.')
     end(answers[0] as ServerResponse)
     await dialogue(page).getByText('Ann.').waitFor()
-    await page.getByText('The service cannot be reached.').waitFor()
+    await page.getByText('it is not known whether this has arrived').waitFor()
     assert.equal(await page.getByLabel('Write to desk').inputValue(), 'Who owns it?')
     await page.getByRole('button', { name: 'Send', exact: true }).click()
     await waitFor('the field to be empty', async () => await page.getByLabel('Write to desk').inputValue() === '')

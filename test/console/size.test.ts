@@ -48,10 +48,10 @@ describe('What browsers load of the console, compressed,', () => {
     assert.ok(![...approvals].some(path => readFileSync(path, 'utf8').includes('cm-content')))
   })
 
-  it('is at most 231 KB for the workbench, with the editor', () => {
+  it('is at most 232 KB for the workbench, with the editor', () => {
     const workbench = withImports(entry('console/prompts/prompt-page.tsx'), withImports(entry('console/main.tsx')))
     const size = sizeOf(new Set([...workbench, ...texts('en', 'frame', 'author'), entry('console/style/console.css')]))
-    assert.ok(size <= 231 * KB, `${size} bytes`)
+    assert.ok(size <= 232 * KB, `${size} bytes`)
   })
 
   /** What the screen of terminals loads, and no other. */
@@ -62,10 +62,10 @@ describe('What browsers load of the console, compressed,', () => {
   }
 
   for (const [language, other] of [['English', 'ru'], ['Russian', 'en']] as const) {
-    it(`is at most 350 KB for all screens but that of terminals, in ${language}`, () => {
+    it(`is at most 351 KB for all screens but that of terminals, in ${language}`, () => {
       const left = new Set([...ofTerminals(), entry('console/terminals/terminal-page.tsx'), ...PARTS.map(part => entry(`console/text/${other}/${part}.ts`))])
       const size = sizeOf(Object.keys(outputs).filter(path => !left.has(path)))
-      assert.ok(size <= 350 * KB, `${size} bytes`)
+      assert.ok(size <= 351 * KB, `${size} bytes`)
     })
   }
 

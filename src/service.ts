@@ -16,6 +16,7 @@ import { Budgets } from './service/budgets.ts'
 import { type ChoosePrompt, createPromptChoice } from './service/choose-prompt.ts'
 import { createSkillRenderer, readSkillPrompts } from './service/skill-prompts.ts'
 import { createModels, modelOfSkills, openRates, openUsage, pricesFrom, operatorFrom } from './service/from-config.ts'
+import { LabelMoves } from './service/label-moves.ts'
 import { type CountEnvironUsers, createEnvironUserCounter, createUserFinder, type FindUsers } from './service/lint/find-users.ts'
 import { createCandidateParser, createLinter, type LintCandidate } from './service/lint/lint-candidate.ts'
 import { createNoticeList, type ListNotices } from './service/lint/list-notices.ts'
@@ -27,7 +28,7 @@ import { createEntryCheck, createPublisher, type Publisher, VersionPublisher } f
 import { createEnvironReader, type ReadEnviron } from './service/read-environ.ts'
 import { createAudit, RecordStore } from './service/record-store.ts'
 import { createRecordings, type Recordings } from './service/recordings.ts'
-import { Releases } from './service/releases.ts'
+import { type ReleaseRules, Releases } from './service/releases.ts'
 import { callWith, createPromptRenderer, observeRenders, recallWith, type RenderPrompt } from './service/render-prompt.ts'
 import { type SessionKinds, sessionKindsOf } from './service/sessions/kind-table.ts'
 import type { SessionService } from './service/sessions/session-service.ts'
@@ -84,6 +85,7 @@ export interface Service extends SessionServices {
   readonly publisher: Publisher
   readonly choosePrompt: ChoosePrompt
   readonly releases: Releases
+  readonly labelMoves: LabelMoves
   readonly promptTests: PromptTests
   readonly runCase: RunCase
   readonly sessionKinds: SessionKinds
@@ -183,6 +185,7 @@ export async function openService (config: Config, log: Log, options: {
     versions,
     log,
     notices,
+    looks: offered.labels ?? new Map(),
     onChanged: keys => peers?.changed(keys),
     onMoved: observer?.metrics.onLabel.moved
   })
@@ -196,6 +199,9 @@ export async function openService (config: Config, log: Log, options: {
     total: config.LLM_TIMEOUT_MS
   }
 
+  const promptTests = new PromptTests(store, config.KEY_PREFIX)
+  const runCase = createCaseRunner({ renderPrompt: render, chatWithPrompt: createPromptChat({ ...chatOptions, renderPrompt: render }), choosePrompt, environs })
+  const labelMoves = new LabelMoves({ releases: publishing.releases, registry, promptTests, runCase, sessions: () => sessionServices.sessions })
   const loadWorkspaces = workspacesOf(offered, config)
   const offers = new Offers(offered, executors)
   const sessionKinds = sessionKindsOf({
@@ -219,6 +225,7 @@ export async function openService (config: Config, log: Log, options: {
     tools,
     registry,
     kinds: sessionKinds,
+    labelMoves,
     owners,
     observer,
     logsLines: logsSessions,
@@ -259,8 +266,9 @@ export async function openService (config: Config, log: Log, options: {
     publisher: publishing.publisher,
     choosePrompt,
     releases: publishing.releases,
-    promptTests: new PromptTests(store, config.KEY_PREFIX),
-    runCase: createCaseRunner({ renderPrompt: render, chatWithPrompt: createPromptChat({ ...chatOptions, renderPrompt: render }), choosePrompt, environs }),
+    labelMoves,
+    promptTests,
+    runCase,
     ...sessionServices,
     sessionKinds,
     offers,
@@ -281,7 +289,7 @@ export async function openService (config: Config, log: Log, options: {
   }
 }
 
-function openPublishing ({ config, store, registry, environs, toolReader, versions, log, notices, onChanged, onMoved }: {
+function openPublishing ({ config, store, registry, environs, toolReader, versions, log, notices, looks, onChanged, onMoved }: {
   readonly config: Config
   readonly store: Store
   readonly registry: Registry
@@ -290,6 +298,7 @@ function openPublishing ({ config, store, registry, environs, toolReader, versio
   readonly versions: VersionReader
   readonly log: Log
   readonly notices: Notices | undefined
+  readonly looks: ReleaseRules['looks']
   /** Called before the registry reads the keys again. */
   readonly onChanged: (keys: readonly string[]) => void
   readonly onMoved?: ((label: string) => void) | undefined
@@ -314,7 +323,7 @@ function openPublishing ({ config, store, registry, environs, toolReader, versio
     isRecording,
     audit
   })
-  const rules = { isRecording, defaultLabel: config.DEFAULT_LABEL, protectedLabels: new Set(listIn(config.PROTECTED_LABELS)) }
+  const rules = { isRecording, defaultLabel: config.DEFAULT_LABEL, protectedLabels: new Set(listIn(config.PROTECTED_LABELS)), looks }
   const releases = new Releases({ store, keyPrefix, registry: { follow }, records, versions, publisher, rules, audit })
   return { publisher, releases, records, close: () => parser.close() }
 }

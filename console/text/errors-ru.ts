@@ -95,6 +95,7 @@ const ERRORS: Readonly<Record<string, string>> = {
   APPROVAL_NOT_FOUND: 'Такого запроса на разрешение нет.',
   APPROVAL_OUTDATED: 'Разрешения ждёт уже не то, что было показано.',
   APPROVAL_DECIDED: 'Решение уже принято.',
+  APPROVER_REFUSED: 'Ваше согласие здесь не считается: посмотреть должен кто-то другой.',
   COMMIT_DISABLED: 'Коммиты здесь выключены.',
   COMMIT_DENIED: 'Коммит не разрешён.',
   SKILL_NOT_WAITING: 'Навык сейчас этого не ждёт.',

@@ -79,8 +79,12 @@ export function mayRun (kind: string, id: string, { prompts, environs, runs }: P
   return runs?.allows(`${kind}.${id}`) ?? (prompts === undefined && environs === undefined)
 }
 
+/** What the definitions of change requests begin with, before the id of their prompt. */
+export const RELEASES = 'releases'
+
 export function mayRunDefinition (caller: Pick<Caller, 'prompts' | 'environs' | 'runs'>, definition: string): boolean {
   const [kind = '', id = ''] = definition.split('/')
+  if (kind === RELEASES) return caller.prompts?.allows(id) ?? true
   // A terminal belongs to no registered entry: the caller's role and allowed targets decide about it.
   return kind === 'terminals' || mayRun(kind, id, caller)
 }

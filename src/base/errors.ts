@@ -261,6 +261,9 @@ export const approvalNotFound = define('APPROVAL_NOT_FOUND', 404, (id: string) =
 export const approvalOutdated = define('APPROVAL_OUTDATED', 409,
   (id: string, _next?: object) => `What waits for an approval in session "${id}" is something else than what was shown`,
   (id, next) => ({ id, next }))
+export const approverRefused = define('APPROVER_REFUSED', 403,
+  (id: string, _name: string, reason: string) => `Approval "${id}": ${reason}`,
+  (id, name) => ({ id, token: name }))
 export const commitDisabled = define('COMMIT_DISABLED', 409, (_id: string, reason: string) => reason, id => ({ id }))
 export const commitDenied = define('COMMIT_DENIED', 409, (_id: string, reason: string) => reason, id => ({ id }))
 export const approvalDecided = define('APPROVAL_DECIDED', 409,

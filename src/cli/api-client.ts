@@ -179,8 +179,10 @@ export class ApiClient {
     return { json: await readJson(response, this.#base), etag: response.headers.etag ?? '', isNew: response.statusCode === 201 }
   }
 
-  async delete (path: string, headers: Headers = {}): Promise<void> {
-    await readText(await this.#open({ method: 'DELETE', path, headers }), this.#base)
+  /** `null` for a reply without a body. */
+  async delete (path: string, headers: Headers = {}): Promise<Json> {
+    const text = await readText(await this.#open({ method: 'DELETE', path, headers }), this.#base)
+    return text === '' ? null : parseJson(text)
   }
 
   async list<P extends string> (path: P, query: Query = {}): Promise<RowsOf<P>> {

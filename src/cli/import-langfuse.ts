@@ -1,10 +1,11 @@
 import { contentHash, type JsonObject, objectOf, stringifyJson } from '../base/json.ts'
 import { asPromptObject } from '../registry/kinds/entry-kind.ts'
-import { type ApiClient, ApiError, apiPath } from './api-client.ts'
+import { type ApiClient, ApiError } from './api-client.ts'
 import { ENTRY_KINDS, type CliKind, publish } from './entries.ts'
 import { CliError, EXIT } from './output.ts'
 import { type ImportedPrompt, type ImportedVersion } from './langfuse-prompts.ts'
 import { type EntryFile } from './entry-files.ts'
+import { moveLabel } from './release.ts'
 
 const PROMPTS = ENTRY_KINDS.find(({ key }) => key === 'templates') as CliKind
 
@@ -95,8 +96,7 @@ async function moveLabels (
   for (const label of names) {
     if (number === undefined) throw new CliError(EXIT.NO, `the label ${label} means it, and the service has dropped that version`)
     if (records.get(id)?.labels[label] === number) continue
-    const body = stringifyJson({ version: number, note: 'imported from Langfuse' })
-    await api.put(apiPath('api', 'prompts', id, 'labels', label), body, { 'content-type': 'application/json' })
+    await moveLabel(api, id, label, number, { note: 'imported from Langfuse' })
   }
   return names
 }

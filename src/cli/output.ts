@@ -167,6 +167,8 @@ export const EXIT = {
   NO: 1,
   /** Wrong command line or input. */
   USAGE: 2,
+  /** Others have to look first, so that nothing was done yet. */
+  ASKED: 3,
   /** No valid token, or one without the right. */
   TOKEN: 4,
   UNREACHABLE: 5,

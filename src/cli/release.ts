@@ -1,9 +1,12 @@
 import type { Command } from 'commander'
+import { isJsonObject, type Json, textIn } from '../base/json.ts'
 import { type LabelTarget, meantBefore } from '../registry/kinds/release-record.ts'
 import { type ApiClient, apiPath, type ApiReply } from './api-client.ts'
 import type { Cli } from './context.ts'
 import { tellDiagnostics } from './entries.ts'
 import { CliError, EXIT, usageError } from './output.ts'
+
+const OVERRIDE = 'for an admin: why nobody else is asked to look first, kept with the move'
 
 export function addReleaseCommands (group: Command, cli: Cli): void {
   group.command('versions').description('list the versions of a prompt, and what its labels mean').argument('<id>', 'the prompt')
@@ -21,14 +24,18 @@ export function addReleaseCommands (group: Command, cli: Cli): void {
     .argument('[version]', 'a number; latest, which is made a version first; or 9=5,7=95: several with weights')
     .option('--remove', 'remove the label in place of moving it')
     .option('--note <text>', 'what for, kept with the move')
-    .action(async (id: string, label: string, version: string | undefined, { remove, note }: { remove?: true, note?: string }, command: Command) => {
+    .option('--override <reason>', OVERRIDE)
+    .action(async (
+      id: string, label: string, version: string | undefined, { remove, note, override }: { remove?: true, note?: string, override?: string }, command: Command
+    ) => {
       const { api, output } = cli.open(command)
       if ((remove === true) === (version !== undefined)) throw usageError('expected a version, or --remove')
       if (version === undefined) {
-        await api.delete(apiPath('api', 'prompts', id, 'labels', label))
+        const query = override === undefined ? '' : `?${new URLSearchParams({ override }).toString()}`
+        refuseAsked(api, await api.delete(`${apiPath('api', 'prompts', id, 'labels', label)}${query}`))
         return await output.words(`prompt ${id} has no label ${label} now`)
       }
-      const history = await moveLabel(api, id, label, targetOf(version), note)
+      const history = await moveLabel(api, id, label, targetOf(version), { note, override })
       if (output.wantsJson) return await output.json(history)
       await output.words(`${label} of prompt ${id} means version ${wordsOf(history.labels[label])} now`)
     })
@@ -38,7 +45,8 @@ export function addReleaseCommands (group: Command, cli: Cli): void {
     .argument('<label>', 'the label')
     .option('--again', 'go back further, although the label was rolled back already')
     .option('--note <text>', 'what for, kept with the move')
-    .action(async (id: string, label: string, { again, note }: { again?: true, note?: string }, command: Command) => {
+    .option('--override <reason>', OVERRIDE)
+    .action(async (id: string, label: string, { again, ...about }: { again?: true, note?: string, override?: string }, command: Command) => {
       const { api, output } = cli.open(command)
       const { json, etag } = await api.getTagged(apiPath('api', 'prompts', id, 'versions'))
       const before = meantBefore((json as History).moves, label)
@@ -52,7 +60,7 @@ export function addReleaseCommands (group: Command, cli: Cli): void {
       }
       if (version === null) throw new CliError(EXIT.NO, `the label ${label} of prompt ${id} meant nothing before`)
       // Refused if somebody has moved the label meanwhile.
-      const history = await moveLabel(api, id, label, version, note, { 'if-match': etag })
+      const history = await moveLabel(api, id, label, version, about, { 'if-match': etag })
       if (output.wantsJson) return await output.json(history)
       await output.words(`${label} of prompt ${id} means version ${wordsOf(version)} again`)
     })
@@ -102,17 +110,26 @@ function numberOf (given: string): number {
   return Number(given)
 }
 
-/** @param version a number, `latest`, or versions with weights @throws CliError */
+/** @param version a number, `latest`, or versions with weights @throws CliError, with `EXIT.ASKED` where others have to look first */
 export async function moveLabel (
   api: ApiClient,
   id: string,
   label: string,
   version: LabelTarget | 'latest',
-  note?: string,
+  about: { readonly note?: string | undefined, readonly override?: string | undefined } = {},
   conditions: Readonly<Record<string, string>> = {}
 ): Promise<History> {
-  const body = JSON.stringify({ version, note })
-  return (await api.put(apiPath('api', 'prompts', id, 'labels', label), body, conditions)).json as History
+  const { json } = await api.put(apiPath('api', 'prompts', id, 'labels', label), JSON.stringify({ version, ...about }), conditions)
+  refuseAsked(api, json)
+  return json as History
+}
+
+/** @throws CliError for a change request, since the label is where it was */
+function refuseAsked ({ url }: ApiClient, reply: Json): void {
+  if (!isJsonObject(reply) || !Object.hasOwn(reply, 'approvedBy')) return
+  const session = textIn(reply, 'id')
+  const words = `${textIn(reply, 'label')} was not moved yet: others have to look first, at change request ${session}`
+  throw new CliError(EXIT.ASKED, `${words}; aps session show ${session}, or ${url}/console/sessions/${session}`)
 }
 
 /** `7`, or `9 (5 %), 7 (95 %)`. */

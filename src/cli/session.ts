@@ -90,7 +90,7 @@ export function addSessionCommands (program: Command, cli: Cli): void {
     })
 }
 
-const KIND = 'only agents, skills, plans or terminals'
+const KIND = 'only agents, skills, plans, terminals or releases'
 const OF = 'only those of the token of this name'
 const OLDER = 'only those of which nothing was written for so long, as 30s, 10m, 2h or 7d'
 
@@ -99,7 +99,7 @@ const STUCK = '5m'
 interface SessionFilter {
   readonly status?: Status | 'open'
   readonly definition?: string
-  readonly kind?: 'agents' | 'skills' | 'plans' | 'terminals'
+  readonly kind?: 'agents' | 'skills' | 'plans' | 'terminals' | 'releases'
   readonly of?: string
   readonly older?: string
 }

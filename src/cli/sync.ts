@@ -376,15 +376,16 @@ async function labelPrompts (
   const prompts = [...entries].filter(([, { kind }]) => kind.key === 'templates')
   const refusals = (await Promise.all(prompts.map(([name, { id }]) => limit(async () => {
     try {
-      await moveLabel(api, id, label, versions.get(name) ?? 'latest', note)
+      await moveLabel(api, id, label, versions.get(name) ?? 'latest', { note })
       return []
     } catch (error) {
-      if (!(error instanceof ApiError) || error.exitCode !== EXIT.NO) throw error
-      return [`${label} of ${name} was not moved: ${error.message}`]
+      if (!(error instanceof CliError) || (error.exitCode !== EXIT.NO && error.exitCode !== EXIT.ASKED)) throw error
+      return [{ words: `${label} of ${name} was not moved: ${error.message}`, exitCode: error.exitCode }]
     }
   })))).flat()
-  for (const refusal of refusals) await output.words(refusal)
-  if (refusals.length > 0) throw new CliError(EXIT.NO, `the label ${label} of ${refusals.length} of ${prompts.length} prompts was not moved`)
+  for (const { words } of refusals) await output.words(words)
+  const exitCode = refusals.find(refusal => refusal.exitCode === EXIT.NO)?.exitCode ?? EXIT.ASKED
+  if (refusals.length > 0) throw new CliError(exitCode, `the label ${label} of ${refusals.length} of ${prompts.length} prompts was not moved`)
   await output.words(`${label} means what the folder has, for ${prompts.length} ${prompts.length === 1 ? 'prompt' : 'prompts'}`)
 }
 

@@ -1,5 +1,6 @@
 import { readFileSync, realpathSync, type Stats, statSync } from 'node:fs'
 import { dirname, isAbsolute, relative, resolve, sep } from 'node:path'
+import { isLabel } from '../registry/kinds/release-record.ts'
 import { parseCheckedYaml } from '../schema/checked-yaml.ts'
 import { isLoopback } from './config.ts'
 import { configSchema } from './config-schema.ts'
@@ -14,6 +15,8 @@ export interface OperatorFile {
   /** @default none */
   readonly identities?: readonly IdentityRow[]
   readonly notices?: readonly NoticeReceiver[]
+  /** By label. @default none */
+  readonly labels?: ReadonlyMap<string, LabelRule>
 }
 
 export const NOTICE_KINDS = [
@@ -46,6 +49,14 @@ export interface IdentityRow {
   readonly value: string
   /** As in a line of `API_TOKENS`, without name and hash: `read+render:prompts=team.*`. */
   readonly gives: string
+}
+
+/** What a change of a prompt's label needs. */
+export interface LabelRule {
+  /** Whether the stored tests of the version have to pass. */
+  readonly tests: boolean
+  /** How many others than the author have to agree. */
+  readonly approvals: number
 }
 
 /** A bound on what some calls of models use in a day or a month, in UTC. */
@@ -143,6 +154,7 @@ interface OperatorDocument {
   readonly budgets?: Readonly<Record<string, BudgetEntry>>
   readonly identities?: readonly IdentityRow[]
   readonly notices?: Readonly<Record<string, NoticeEntry>>
+  readonly labels?: Readonly<Record<string, { readonly tests?: 'pass', readonly approvals?: number }>>
 }
 
 interface NoticeEntry extends Partial<Pick<NoticeReceiver, 'url' | 'format' | 'kinds' | 'owners' | 'definitions'>> {
@@ -221,7 +233,10 @@ export function parseOperator (text: string, base: string): OperatorFile {
   })
   const budgets = Object.entries(document?.budgets ?? {}).flatMap(([name, entry]) => budgetsOf(name, entry))
   const notices = Object.entries(document?.notices ?? {}).map(([name, entry]) => receiverOf(name, entry, base, refuse))
-  return { workspaces, targets, rules, budgets, identities: document?.identities ?? [], notices }
+  const wrong = Object.keys(document?.labels ?? {}).find(label => !isLabel(label))
+  if (wrong !== undefined) throw refuse(['labels', wrong], 'a name of a label, and not latest', wrong)
+  const labels = new Map(Object.entries(document?.labels ?? {}).map(([label, { tests, approvals = 0 }]) => [label, { tests: tests === 'pass', approvals }]))
+  return { workspaces, targets, rules, budgets, identities: document?.identities ?? [], notices, labels }
 }
 
 /** No message shows what follows the host of an address, or what a file holds. */

@@ -3,6 +3,7 @@ import { type Engines } from '../session/advance-session.ts'
 import { agentEngine } from './agent-engine.ts'
 import { loopEngine } from './loop-engine.ts'
 import { planEngine } from './plan/plan-engine.ts'
+import { releaseEngine } from './release-engine.ts'
 import { skillEngine } from './skill/skill-engine.ts'
 import { terminalEngine } from './terminal-engine.ts'
 
@@ -12,5 +13,6 @@ export const ENGINES: Engines = new Map([
   [loopEngine.name, startOf(loopEngine)],
   [skillEngine.name, startOf(skillEngine)],
   [planEngine.name, startOf(planEngine)],
-  [terminalEngine.name, startOf(terminalEngine)]
+  [terminalEngine.name, startOf(terminalEngine)],
+  [releaseEngine.name, startOf(releaseEngine)]
 ])

@@ -89,6 +89,7 @@ const EXAMPLES: ReadonlyMap<string, errors.ServiceError> = new Map([
   errors.approvalOutdated(SESSION, undefined),
   errors.commitDisabled(SESSION, 'Nothing is committed in the workspace "shop" by this plan: its operator and its profile would have to allow that'),
   errors.commitDenied(SESSION, 'refused: denied: rule "git commit *"'),
+  errors.approverRefused('9f86d081884c7d659a2feaa0c55ad015:4.0', 'ann', 'who asks for a move does not agree to it: somebody else has to look'),
   errors.approvalDecided(`${SESSION}:4.0`, { decision: 'reject', by: 'ide', at: '2026-01-31T12:00:00.000Z' }, undefined),
   errors.templateSyntax('trial.hello', ['"if" is not closed at line 1, column 1'], [DIAGNOSTIC]),
   errors.templateLink(

@@ -132,7 +132,7 @@ export async function createServer ({ service, kindRoutes, ...options }: {
     eventRoutes(api, service)
     definitionRoutes(api, registry, kindRoutes)
     publishingRoutes(api, kindRoutes, service.publisher)
-    releaseRoutes(api, service.releases)
+    releaseRoutes(api, service)
     renderRoutes(api, service)
     chatRoutes(api, service)
     openAiRoutes(api, service)

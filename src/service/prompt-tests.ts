@@ -1,6 +1,8 @@
 import type { Caller } from '../access/caller.ts'
 import { visibleEnvirons, type VisibleEnvirons } from '../access/views.ts'
-import { clientClosed, describeViolations, entryMissing, requestInvalid, ServiceError, storeUnavailable, testsUnreadable } from '../base/errors.ts'
+import {
+  clientClosed, describeViolations, entryMissing, requestInvalid, roleMissing, ServiceError, storeUnavailable, testsUnreadable
+} from '../base/errors.ts'
 import { canonicalJson, isJsonObject, type Json, JsonError, type JsonObject, parseJson, stringifyJson, textIn, textOf } from '../base/json.ts'
 import { beginningOf } from '../base/text.ts'
 import type { Answer } from '../llm/answer.ts'
@@ -231,6 +233,12 @@ export interface CaseResult {
   readonly output?: string
   readonly checks: readonly AssertionResult[]
   readonly error?: { readonly code: string, readonly message: string }
+}
+
+/** @throws ROLE_MISSING */
+export function requireChat ({ run, assertions }: TestCase, { name, roles }: Caller): void {
+  const asksModel = run === 'chat' || assertions.some(({ kind }) => kind === 'llm-rubric')
+  if (asksModel && !roles.has('chat')) throw roleMissing(name, 'chat', [...roles])
 }
 
 /** Other failures are results. @throws CLIENT_CLOSED, REQUEST_INVALID when the request lacks the recorded calls */

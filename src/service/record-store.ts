@@ -125,6 +125,10 @@ export type Audit = (change: {
   readonly from?: unknown
   readonly to?: unknown
   readonly note?: string | undefined
+  /** Of a label that is looked at: its change request and who agreed, or why nobody was asked. */
+  readonly request?: string
+  readonly approvedBy?: readonly string[]
+  readonly override?: string
   /** The name of the caller's token; empty when the service asks for no tokens. */
   readonly by: string
   readonly requestId: string

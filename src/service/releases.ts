@@ -1,21 +1,24 @@
 import { type Caller } from '../access/caller.ts'
+import { type LabelRule } from '../config/operator.ts'
 import { mayPublish } from '../access/rights.ts'
 import {
   entryChanged, entryForbidden, entryInvalid, labelNotFound, labelProtected, requestInvalid, versionLabelled, versionNotFound
 } from '../base/errors.ts'
-import { type Json, stringifyJson } from '../base/json.ts'
+import { contentHash, type Json, stringifyJson } from '../base/json.ts'
 import { describeDiagnostic, RejectedEntry } from '../registry/diagnostic.ts'
 import { placed } from '../registry/diagnostic-table.ts'
 import { type Generation } from '../registry/generation.ts'
 import { promptKind } from '../registry/kinds/prompt-kind.ts'
 import {
-  isLabel, type LabelMove, type LabelTarget, LATEST, MAX_KEPT, MAX_LABELS, mistakeInTarget, type ReleaseRecord, sharesOf, type VersionNote
+  describeTarget, isLabel, type LabelMove, type LabelTarget, LATEST, MAX_KEPT, MAX_LABELS, mistakeInTarget, NO_RELEASES, type ReleaseRecord,
+  sharesOf, type VersionNote
 } from '../registry/kinds/release-record.ts'
 import { entryOfVersion, versionKey } from '../registry/kinds/release-kind.ts'
 import { type Registry } from '../registry/registry.ts'
 import { retryChange } from '../runtime/concurrency.ts'
+import { type LabelChange } from '../session/model.ts'
 import { kindPrefix, pathToKey, type Store, toPath } from '../store/store.ts'
-import { missingPrompt, lookUpPrompt } from './choose-prompt.ts'
+import { type ChosenPrompt, missingPrompt, lookUpPrompt } from './choose-prompt.ts'
 import { asked, type Audit, holdsFor, type Precondition, type ReadRecord, type RecordStore } from './record-store.ts'
 import {
   type PublishedEntry, type Publisher, addVersion, asVersion, factsOf, MAX_ATTEMPTS, type NewVersion, type VersionAbout, versionWith
@@ -35,13 +38,15 @@ interface ReleasesOptions {
 }
 
 /** What the operator has set for all prompts. */
-interface ReleaseRules {
+export interface ReleaseRules {
   /** Whether what is published over HTTP becomes a version. */
   readonly isRecording: boolean
   /** Served where neither a request nor its token says a label; empty for latest. */
   readonly defaultLabel: string
   /** Moved only by an admin, or with a token that names the label. */
   readonly protectedLabels: ReadonlySet<string>
+  /** Labels of which others look at each move. */
+  readonly looks: ReadonlyMap<string, LabelRule>
 }
 
 interface ReleaseRequest {
@@ -50,9 +55,23 @@ interface ReleaseRequest {
   readonly id: string
 }
 
-interface ReleaseChange extends ReleaseRequest {
+export interface ReleaseChange extends ReleaseRequest {
   readonly requestId: string
   readonly note?: string | undefined
+}
+
+/** `null` removes the label. */
+export type WantedTarget = LabelTarget | typeof LATEST | null
+
+/** Why a label is moved that the operator's file wants looked at. */
+interface MoveLook extends Pick<LabelMove, 'request' | 'approvedBy' | 'override'> {
+  /** What has to be so still. */
+  readonly expected?: LabelChange
+}
+
+/** What a move was asked for on is not so any more. */
+export class LabelOutdated extends Error {
+  override readonly name = 'LabelOutdated'
 }
 
 export interface ReleaseHistory {
@@ -103,41 +122,88 @@ export class Releases {
   }
 
   /**
-   * Moves a label to another version, by one write of one key. If the target is `latest`, the prompt's current content is recorded as a
-   * version first.
-   * @throws ENTRY_FORBIDDEN, LABEL_PROTECTED, VERSION_NOT_FOUND, ENTRY_INVALID for a version that could not run now, ENTRY_CHANGED
+   * Moves a label to another version, or removes it (`null`), by one write of one key. If the target is `latest`, the prompt's current content is
+   * recorded as a version first. Whether the operator's file asks for a look before is `LabelMoves`' concern.
+   * @throws ENTRY_FORBIDDEN, LABEL_PROTECTED, LABEL_NOT_FOUND, VERSION_NOT_FOUND, ENTRY_INVALID for a version that could not run now, ENTRY_CHANGED;
+   * LabelOutdated
    */
-  async setLabel (change: ReleaseChange, label: string, wanted: LabelTarget | typeof LATEST, precondition: Precondition): Promise<ReleaseHistory> {
+  async moveLabel (
+    change: ReleaseChange, label: string, wanted: WantedTarget, precondition: Precondition, { expected, ...look }: MoveLook = {}
+  ): Promise<ReleaseHistory> {
     const { generation, caller, requestId, note } = change
-    const id = this.#authorize(change)
-    this.#guard(label, caller)
-    let from: LabelTarget | null = null
-    let to: LabelTarget = 0
+    const id = this.#authorizeMove(change, label)
+    let move: Pick<LabelMove, 'from' | 'to'> = { from: null, to: null }
+    let isRepeated = false
     const changed = await this.#change(id, precondition, async ({ record: read }) => {
-      const record = wanted === LATEST ? await this.#frozen(change, id, read) : read
-      to = wanted === LATEST ? versionWith(record, (await this.#latest(change, id)).tag) ?? record.versions[0]?.n ?? 0 : tidied(wanted)
-      from = record.labels.get(label) ?? null
-      if (from === null && record.labels.size >= MAX_LABELS) throw requestInvalid(`path: a prompt may have ${MAX_LABELS} labels`, { part: 'params' })
-      for (const { version } of sharesOf(to)) await this.#check(generation, id, record, version, label)
-      if (JSON.stringify(from) === JSON.stringify(to)) return record
-      return moved({ ...record, labels: new Map([...record.labels, [label, to]]) }, { label, from, to, ...movedBy(caller, note) })
+      isRepeated = look.request !== undefined && read.moves.some(({ request }) => request === look.request)
+      if (isRepeated) return read
+      if (expected !== undefined) await this.#expect(expected, read)
+      const { record, from, to } = await this.#next(change, id, read, label, wanted)
+      move = { from, to }
+      if (isSame(from, to)) return record
+      const labels = [...record.labels].filter(([each]) => to !== null || each !== label)
+      return moved({ ...record, labels: new Map(to === null ? labels : [...labels, [label, to]]) }, { label, from, to, ...movedBy(caller, note), ...look })
     })
-    this.#options.audit({ action: 'move label', kind: promptKind.key, id, label, from, to, note, by: caller.name, requestId })
+    const action = wanted === null ? 'remove label' : 'move label'
+    if (!isRepeated) this.#options.audit({ action, kind: promptKind.key, id, label, ...move, note, by: caller.name, requestId, ...look })
     return this.#asHistory(generation, id, changed)
   }
 
-  /** @throws ENTRY_FORBIDDEN, LABEL_PROTECTED, LABEL_NOT_FOUND, ENTRY_CHANGED */
-  async removeLabel (change: ReleaseChange, label: string, precondition: Precondition): Promise<void> {
-    const { caller, requestId, note } = change
-    const id = this.#authorize(change)
-    this.#guard(label, caller)
-    let from: LabelTarget | null = null
-    await this.#change(id, precondition, async ({ record }) => {
-      from = record.labels.get(label) ?? null
-      if (from === null) throw labelNotFound(id, label, [...record.labels.keys()])
-      return moved({ ...record, labels: new Map([...record.labels].filter(([each]) => each !== label)) }, { label, from, to: null, ...movedBy(caller, note) })
+  /** What a move would change, and on which contents; nothing but what is latest is written. @throws what `moveLabel` does */
+  async planMove (change: ReleaseChange, label: string, wanted: WantedTarget, precondition: Precondition): Promise<LabelChange> {
+    const id = this.#authorizeMove(change, label)
+    let planned: LabelChange | undefined
+    await this.#change(id, precondition, async ({ record: read }) => {
+      const { record, from, to } = await this.#next(change, id, read, label, wanted)
+      planned = { prompt: id, label, from, to, since: lastMoved(record, label), hashes: await this.#hashesOf(id, record, to) }
+      return record
     })
-    this.#options.audit({ action: 'remove label', kind: promptKind.key, id, label, from, to: null, note, by: caller.name, requestId })
+    // `#change` has called the function at least once.
+    return planned as LabelChange
+  }
+
+  /** As the label would serve it. @throws VERSION_NOT_FOUND, STORE_UNAVAILABLE */
+  async versionUnder (generation: Generation, id: string, n: number, label: string): Promise<ChosenPrompt> {
+    const { record } = await this.#options.records.read(id)
+    return { prompt: await this.#options.versions.read(generation, { id, record }, n, label), version: n, label }
+  }
+
+  /** @throws VERSION_NOT_FOUND, STORE_UNAVAILABLE */
+  async contentOf (id: string, n: number): Promise<Json> {
+    return await this.#entryOf(id, NO_RELEASES, n)
+  }
+
+  /** @throws LabelOutdated */
+  async expect (expected: LabelChange): Promise<void> {
+    await this.#expect(expected, (await this.#options.records.read(expected.prompt)).record)
+  }
+
+  async #expect ({ prompt, label, from, to, since, hashes }: LabelChange, record: ReleaseRecord): Promise<void> {
+    const now = record.labels.get(label) ?? null
+    if (lastMoved(record, label) !== since) throw new LabelOutdated(`${label} was moved since, and means ${describeTarget(now)} now`)
+    if (!isSame(now, from)) throw new LabelOutdated(`${label} means ${describeTarget(now)} now, and meant ${describeTarget(from)} when the move was asked for`)
+    const found = await this.#hashesOf(prompt, record, to)
+    const other = Object.keys(hashes).find(n => hashes[n] !== found[n])
+    if (other !== undefined) throw new LabelOutdated(`version ${other} has another content than when the move was asked for`)
+  }
+
+  async #hashesOf (id: string, record: ReleaseRecord, to: LabelTarget | null): Promise<Record<string, string>> {
+    const versions = to === null ? [] : sharesOf(to).map(({ version }) => version)
+    return Object.fromEntries(await Promise.all(versions.map(async n => [n, contentHash(promptKind.normalise(await this.#entryOf(id, record, n)))] as const)))
+  }
+
+  /** The record with all versions that the label would mean. @throws VERSION_NOT_FOUND, LABEL_NOT_FOUND, ENTRY_INVALID, REQUEST_INVALID */
+  async #next (change: ReleaseChange, id: string, read: ReleaseRecord, label: string, wanted: WantedTarget) {
+    const record = wanted === LATEST ? await this.#frozen(change, id, read) : read
+    const from = record.labels.get(label) ?? null
+    if (wanted === null) {
+      if (from === null) throw labelNotFound(id, label, [...record.labels.keys()])
+      return { record, from, to: null }
+    }
+    const to = wanted === LATEST ? versionWith(record, (await this.#latest(change, id)).tag) ?? record.versions[0]?.n ?? 0 : tidied(wanted)
+    if (from === null && record.labels.size >= MAX_LABELS) throw requestInvalid(`path: a prompt may have ${MAX_LABELS} labels`, { part: 'params' })
+    for (const { version } of sharesOf(to)) await this.#check(change.generation, id, record, version, label)
+    return { record, from, to }
   }
 
   /** Publishes an old version's content again. @throws VERSION_NOT_FOUND and the errors of publishing */
@@ -183,6 +249,12 @@ export class Releases {
     const path = toPath(id)
     if (!mayPublish(promptKind, path, caller)) throw entryForbidden(caller.name, promptKind.key, path)
     return path
+  }
+
+  #authorizeMove (change: ReleaseChange, label: string): string {
+    const id = this.#authorize(change)
+    this.#guard(label, change.caller)
+    return id
   }
 
   #guard (label: string, { name, roles, labels }: Caller): void {
@@ -276,6 +348,14 @@ function tidied (target: LabelTarget): LabelTarget {
   if (mistake !== undefined) throw requestInvalid(`body: version: ${mistake}`, { part: 'body', field: 'version' })
   const shares = sharesOf(target)
   return shares.length === 1 ? shares[0]?.version ?? 0 : shares
+}
+
+function isSame (one: LabelTarget | null, other: LabelTarget | null): boolean {
+  return JSON.stringify(one) === JSON.stringify(other)
+}
+
+function lastMoved ({ moves }: ReleaseRecord, label: string): string | null {
+  return moves.find(move => move.label === label)?.at ?? null
 }
 
 function moved (record: ReleaseRecord, move: LabelMove): ReleaseRecord {

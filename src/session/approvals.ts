@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
-import { approvalOutdated, requestInvalid } from '../base/errors.ts'
+import { approvalOutdated, approverRefused, requestInvalid } from '../base/errors.ts'
 import { canonicalJson, type JsonObject } from '../base/json.ts'
-import { contentOf } from './effects.ts'
+import { contentOf, rowOf } from './effects.ts'
 import type { Decision, Effect, Fact, Held, Notice } from './model.ts'
 import { type OpenEffect, openIn, type Session } from './session.ts'
 
@@ -21,7 +21,7 @@ export interface RecordedDecision extends Omit<PersonsAnswer, 'digest'> {
 /** `took`: the person is asked again, because the content has changed since the question. */
 export type AnswerFact = Extract<Fact, { readonly kind: 'decided' | 'took' }>
 
-/** @throws APPROVAL_OUTDATED; REQUEST_INVALID when the answer replaces the command of an effect that has none */
+/** @throws APPROVAL_OUTDATED, APPROVER_REFUSED; REQUEST_INVALID when the answer replaces the command of an effect that has none */
 export function decisionOn (
   session: Session,
   effect: string,
@@ -30,6 +30,8 @@ export function decisionOn (
 ): AnswerFact | undefined {
   const open = session.open.get(effect)
   if (open?.phase !== 'held') return undefined
+  const refused = decision === 'approve' ? rowOf(open.effect).refuses?.(open.effect, by) : undefined
+  if (refused !== undefined) throw approverRefused(approvalId(session.id, effect), by, refused)
   const waiting = approvalOf(session, open, aboutOf)
   const asked = session.asked.get(effect)?.digest
   const isSeen = decision === 'approve' || digest !== undefined

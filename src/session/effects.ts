@@ -16,6 +16,8 @@ export interface EffectRow<E extends Effect = Effect> {
   place (effect: E): string | undefined
   /** `rules` are those of now; the rules at the session's start count too, and the stricter wins. @default allowed */
   judge? (effect: E, session: Session, rules: OperatorRules): Judgement
+  /** Why this person's approval would not count. @default it counts */
+  refuses? (effect: E, approver: string): string | undefined
   /** Such an effect is never aborted, so that it writes files as a whole or not at all. */
   readonly isWhole?: boolean
   /** Whether an interrupted effect may be repeated without harm. */
@@ -35,6 +37,11 @@ const always = (): boolean => true
 const inTerminal = (terminal: string | undefined): JsonObject => terminal === undefined ? {} : { terminal }
 
 export const ALLOW: Judgement = { answer: 'allow' }
+
+/** The cast is safe: effects are plain data, and lack only the index signature of `Json`. */
+function jsonOf (data: object): JsonObject {
+  return data as JsonObject
+}
 
 function ask (rule: string): Judgement {
   return { answer: 'ask', rule }
@@ -154,6 +161,26 @@ export const EFFECTS: { readonly [K in Effect['kind']]: EffectRow<Extract<Effect
     place: ({ place }) => place === 'manual' ? undefined : place,
     judge: ({ definition }, { start }) => start.ask.includes(definition) ? ask(`calls of ${definition} are approved one by one`) : ALLOW,
     // A repeat finds the same child, since its id follows from the effect's id.
+    isRepeatable: always
+  },
+  tests: {
+    digest: ({ prompt, label, versions }) => contentHash({ prompt, label, versions }),
+    shown: nothing,
+    subject: ({ prompt, versions }) => ({ prompt, versions }),
+    place: nowhere,
+    isRepeatable: always
+  },
+  move: {
+    digest: ({ change, looks }) => contentHash(jsonOf({ change, looks })),
+    shown: ({ id: _id, kind: _kind, timeout: _timeout, change, ...rest }) => jsonOf({ ...change, ...rest }),
+    subject: ({ change: { prompt, label, from, to } }) => jsonOf({ prompt, label, from, to }),
+    place: nowhere,
+    judge: ({ change: { label }, looks: { by, of } }) => of === 0 ? ALLOW : ask(`${label} is moved when others have looked: ${by.length} of ${of} have`),
+    refuses ({ looks: { author, by } }, approver) {
+      if (approver === author) return 'who asks for a move does not agree to it: somebody else has to look'
+      return by.includes(approver) ? 'who has agreed already does not count twice: somebody else has to look' : undefined
+    },
+    // A move that was made is recognised by its entry in the record, which names the session.
     isRepeatable: always
   },
   wait: {

@@ -1,4 +1,5 @@
 import { type Json, type JsonObject } from '../base/json.ts'
+import { type LabelTarget } from '../registry/kinds/release-record.ts'
 
 export type Status = 'running' | 'waiting_input' | 'waiting_approval' | 'completed' | 'failed' | 'cancelled' | 'expired'
 
@@ -170,7 +171,7 @@ export interface Usage {
 /** What the service does because an engine asks for it. The id, `seq.n`, is the same whenever the log is read. */
 export type Effect =
   | ModelEffect | ToolEffect | ExecEffect | ShellEffect | CheckEffect | ReadEffect | ApplyEffect | CommitEffect | RememberEffect | ChildEffect
-  | WaitEffect
+  | TestsEffect | MoveEffect | WaitEffect
 
 export interface ModelEffect {
   readonly id: string
@@ -301,6 +302,46 @@ export interface ChildEffect {
   readonly budget?: Spent
   /** A target for a skill, a workspace for a plan. */
   readonly place?: string
+}
+
+/** Runs the stored tests of a prompt with versions that a label would mean. */
+export interface TestsEffect {
+  readonly id: string
+  readonly kind: 'tests'
+  readonly prompt: string
+  readonly label: string
+  readonly versions: readonly number[]
+  /** In ms. */
+  readonly timeout: number
+}
+
+/** What a label would mean after its move, and what that is based on. */
+export interface LabelChange {
+  readonly prompt: string
+  readonly label: string
+  /** `null` for no such label. */
+  readonly from: LabelTarget | null
+  readonly to: LabelTarget | null
+  /** The time of its last move, `null` for none that is recorded: a label that went and came back has moved. */
+  readonly since: string | null
+  /** Of the contents of the versions that it would mean, by number. */
+  readonly hashes: Readonly<Record<string, string>>
+}
+
+/** Moves a label, when the last of the people who have to agree has looked at it. Until then only what it is based on is checked. */
+export interface MoveEffect {
+  readonly id: string
+  readonly kind: 'move'
+  readonly change: LabelChange
+  /** A unified diff of what the label means now and would mean. */
+  readonly diff: string
+  readonly note?: string
+  /** `tag` is that of the tests as they were run. Left out where none are asked for. */
+  readonly tests?: { readonly tag: string, readonly passed: number }
+  /** `by` has already agreed, `author` asks for it: none of them can agree again. `of` is how many have to; 0 for nobody. */
+  readonly looks: { readonly author: string, readonly by: readonly string[], readonly of: number }
+  /** In ms. */
+  readonly timeout: number
 }
 
 export interface WaitEffect {

@@ -1,17 +1,18 @@
 import assert from 'node:assert/strict'
+import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { runApsHere } from '../helpers/aps.ts'
 import { startService } from '../helpers/service.ts'
 import { type AtEnd, shared } from '../helpers/shared.ts'
 import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
 
-async function serve (t: AtEnd) {
-  const service = await startService(t, {}, { LOG_LEVEL: 'silent', VERSIONS: 'http' })
+async function serve (t: AtEnd, environment: Readonly<Record<string, string>> = {}) {
+  const service = await startService(t, {}, { LOG_LEVEL: 'silent', VERSIONS: 'http', ...environment })
   const url = await service.listen()
   return { ...service, url, aps: (args: readonly string[], input?: string) => runApsHere(args, { APS_URL: url }, input) }
 }
 
-const served = shared(serve)
+const served = shared(t => serve(t))
 
 /** A prompt that was published three times. @param id that no other test has */
 async function open (id: string, service?: Awaited<ReturnType<typeof serve>>) {
@@ -42,6 +43,24 @@ describe('aps prompt versions, label, rollback and restore', () => {
     assert.equal(await words('label', 'moved', 'production', 'latest'), 'production of prompt moved means version 3 now\n')
     assert.equal(await words('label', 'moved', 'canary', '3=5,1=95'), 'canary of prompt moved means version 3 (5 %), 1 (95 %) now\n')
     assert.equal(await words('label', 'moved', 'canary', '--remove'), 'prompt moved has no label canary now\n')
+  })
+
+  it('say that others have to look, where, and end with 3 while nothing is moved, unless an admin has a reason', async t => {
+    const folder = await createTemporaryFolder()
+    t.after(folder.remove)
+    await folder.write('operator.yaml', 'labels: { production: { approvals: 1 } }')
+    const service = await serve(t, { OPERATOR_FILE: join(folder.path, 'operator.yaml') })
+    const { aps, rendered } = await open('looked', service)
+    assert.equal((await aps(['prompt', 'label', 'looked', 'production', '1', '--override', 'the first'])).code, 0)
+    for (const args of [['label', 'looked', 'production', '2'], ['label', 'looked', 'production', '--remove']]) {
+      const { code, stderr } = await aps(['prompt', ...args])
+      assert.equal(code, 3)
+      const [, id = ''] = /^aps: production was not moved yet: others have to look first, at change request ([0-9a-f]{32}); aps session show \1, or http:\S+\/console\/sessions\/\1\n$/.exec(stderr) ?? []
+      assert.match((await aps(['session', 'show', id])).stdout, /waiting_approval/)
+    }
+    assert.equal(await rendered('?label=production'), 'one')
+    assert.equal((await aps(['prompt', 'label', 'looked', 'production', '2', '--override', 'an emergency'])).code, 0)
+    assert.equal((await aps(['prompt', 'label', 'looked', 'production', '--remove', '--override', 'over'])).code, 0)
   })
 
   it('go back to what a label meant before', async () => {

@@ -42,7 +42,7 @@ policy:
 
   it('may be JSON, and may be empty', () => {
     assert.equal(parseOperator('{"workspaces": {"a": {"path": "."}}}', process.cwd()).workspaces.get('a')?.path, process.cwd())
-    assert.deepEqual(parseOperator('{}', '/'), { workspaces: new Map(), targets: new Map(), rules: [], budgets: [], identities: [], notices: [] })
+    assert.deepEqual(parseOperator('{}', '/'), { workspaces: new Map(), targets: new Map(), rules: [], budgets: [], identities: [], notices: [], labels: new Map() })
   })
 
   it('says who is told, with addresses and secrets of files', async t => {
@@ -92,6 +92,10 @@ policy:
     ['a key that is not there', `targets: { t: { type: ssh, host: h, user: u, hostKey: "${HOST_KEY}", keyFile: nowhere } }`, 'line 1: targets.t.keyFile: expected a file that is there, got "nowhere"'],
     ['a relative folder of a host', `targets: { t: { type: ssh, host: h, user: u, hostKey: "${HOST_KEY}", cwd: app } }`, 'line 1: operator.targets.t.cwd must match pattern "^/"'],
     ['a rule for an unknown target', `${W}policy:\n  - { effect: allow, on: exec, command: ls }\n  - { effect: deny, on: exec, command: rm, targets: [t] }`, 'line 4: policy.1.targets.0: expected the name of a target, got "t"'],
+    ['a look at latest', 'labels: { latest: { approvals: 1 } }', 'line 1: labels.latest: expected a name of a label, and not latest, got "latest"'],
+    ['a look of nobody', 'labels: { production: { approvals: 0 } }', 'line 1: operator.labels.production.approvals must be >= 1'],
+    ['a label that needs nothing', 'labels: { production: {} }', 'line 1: operator.labels.production must NOT have fewer than 1 properties'],
+    ['tests that may fail', 'labels: { production: { tests: run } }', 'line 1: operator.labels.production.tests must be equal to constant'],
     ['a rule for something else', 'policy: [{ effect: allow, on: apply, command: ls }]', 'line 1: operator.policy[0].on must be equal to constant'],
     ['a rule whose last word ends with a star', 'policy:\n  - { effect: deny, on: exec, command: "git push --force*" }', 'line 2: policy.0.command: expected a last word without a star at its end, or a star as a word of its own behind it, got "git push --force*"'],
     ['a blank rule', 'policy: [{ effect: allow, on: exec, command: " " }]', 'line 1: operator.policy[0].command must match pattern "\\S"']

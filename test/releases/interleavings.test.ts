@@ -147,7 +147,7 @@ function openReplica (store: Store): Replica {
     if (!record.versions.some(({ n }) => n === version)) throw new ServiceError('VERSION_NOT_FOUND', 404, 'not there')
     return prompt
   }
-  const releases = new Releases({ store, keyPrefix: 'shenma:', registry: { follow: async () => {} }, records, versions: reader, publisher: {} as Publisher, rules: { isRecording: true, defaultLabel: '', protectedLabels: new Set() }, audit: () => {} })
+  const releases = new Releases({ store, keyPrefix: 'shenma:', registry: { follow: async () => {} }, records, versions: reader, publisher: {} as Publisher, rules: { isRecording: true, defaultLabel: '', looks: new Map(), protectedLabels: new Set() }, audit: () => {} })
   return { versions, releases }
 }
 
@@ -157,7 +157,7 @@ async function perform ({ versions, releases }: Replica, each: Action, watch: Wa
   try {
     if (each.kind === 'publish') await versions.publish({ id: 'a', key: PLAIN, text: JSON.stringify(each.content), caller: ANYONE, precondition: {} })
     else if (each.kind === 'withdraw') await versions.withdraw({ id: 'a', key: PLAIN, caller: ANYONE, precondition: {} }, true)
-    else if (each.kind === 'label') await releases.setLabel(change, each.label, each.version, {})
+    else if (each.kind === 'label') await releases.moveLabel(change, each.label, each.version, {})
     else {
       watch.forgets(each.version)
       await releases.removeVersion(change, each.version)

@@ -286,7 +286,7 @@ describe('Versions', () => {
   it('are not recorded where that is off, but for those that a label is moved to', async t => {
     const { put, call, render } = await open(t, {}, { VERSIONS: 'off' })
     await put('a', 'first')
-    assert.deepEqual((await call('GET', '/api/prompts/a/versions')).body, { versions: [], labels: {}, moves: [], before: {}, recorded: false, unlabelled: 'latest', protected: ['production'] })
+    assert.deepEqual((await call('GET', '/api/prompts/a/versions')).body, { versions: [], labels: {}, moves: [], before: {}, recorded: false, unlabelled: 'latest', protected: ['production'], looks: {} })
     await call('PUT', '/api/prompts/a/labels/production', { version: 'latest' })
     await put('a', 'second')
     assert.deepEqual([await render('a'), await render('a@production')], ['second', 'first'])

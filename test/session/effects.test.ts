@@ -16,6 +16,8 @@ const WRITTEN: ReadonlyArray<{ readonly effect: Effect, readonly digest: string,
   { effect: { id: '1.11', kind: 'commit', workspace: 'shop', paths: ['a.js'], message: 'Mend a', timeout: 1000 }, digest: 'no9Tfv9QIuVJ', shown: { kind: 'commit', workspace: 'shop', paths: ['a.js'], message: 'Mend a', timeoutMs: 1000 }, subject: { workspace: 'shop', paths: 1 }, place: 'shop' },
   { effect: { id: '1.8', kind: 'remember', workspace: 'shop', patch: { a: 1 }, timeout: 1000 }, digest: 'SX5JycqWkD6R', shown: { kind: 'remember' }, subject: { workspace: 'shop' }, place: 'shop' },
   { effect: { id: '1.9', kind: 'remember', workspace: '', patch: {}, timeout: 1000 }, digest: 'W-9s91CRCViJ', shown: { kind: 'remember' }, subject: { workspace: '' }, place: undefined },
+  { effect: { id: '1.12', kind: 'tests', prompt: 'team.a', label: 'production', versions: [2], timeout: 1000 }, digest: 'dVIkydRRPwiJ', shown: { kind: 'tests' }, subject: { prompt: 'team.a', versions: [2] }, place: undefined },
+  { effect: { id: '1.13', kind: 'move', change: { prompt: 'team.a', label: 'production', from: 1, to: 2, since: null, hashes: { 2: 'x' } }, diff: '', looks: { author: 'ann', by: [], of: 1 }, timeout: 1000 }, digest: 'lRo7vWwOu_cN', shown: { kind: 'move', prompt: 'team.a', label: 'production', from: 1, to: 2, since: null, hashes: { 2: 'x' }, diff: '', looks: { author: 'ann', by: [], of: 1 } }, subject: { prompt: 'team.a', label: 'production', from: 1, to: 2 }, place: undefined },
   { effect: { id: '1.10', kind: 'wait' }, digest: '', shown: { kind: 'wait' }, subject: undefined, place: undefined }
 ]
 

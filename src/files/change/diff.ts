@@ -69,7 +69,8 @@ async function shownFile ({ kind, path, before, after }: Touched, contentOf: Rea
   return { ...touched, bytes, diff, isCut: isCut ? true : undefined }
 }
 
-function differenceOf (path: string, old: Buffer | null, young: Buffer | null, most: number): ShownDiff {
+/** `null` for a file that is not there; `most` is in UTF-16 units. */
+export function differenceOf (path: string, old: Buffer | null, young: Buffer | null, most: number): ShownDiff {
   const binary = [old, young].find(content => content !== null && (content.includes(0) || utf8In(content) === undefined))
   if (binary !== undefined && binary !== null) return { diff: `(${binary.length} bytes that are no text, SHA-256 ${sha256(binary)})\n`, isCut: false }
   const diff = diffOf(path, old?.toString(), young?.toString())

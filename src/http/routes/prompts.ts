@@ -17,12 +17,11 @@ import {
 } from '../schemas.ts'
 import { type Json, type JsonObject, stringifyJson } from '../../base/json.ts'
 import { BundleSchema } from '../../service/recordings.ts'
-import { entryForbidden, requestInvalid, roleMissing } from '../../base/errors.ts'
-import type { Caller } from '../../access/caller.ts'
+import { entryForbidden, requestInvalid } from '../../base/errors.ts'
 import { mayPublish } from '../../access/rights.ts'
 import { describeDiagnostic, RejectedEntry } from '../../registry/diagnostic.ts'
 import { parseTests, type TestCase, testsKind } from '../../registry/kinds/tests-kind.ts'
-import type { CaseResult } from '../../service/prompt-tests.ts'
+import { type CaseResult, requireChat } from '../../service/prompt-tests.ts'
 import { toPath } from '../../store/store.ts'
 import { abortWhenGone } from '../send-reply.ts'
 
@@ -381,12 +380,6 @@ function readCase (value: Json): TestCase {
     }
     throw error
   }
-}
-
-/** @throws ROLE_MISSING */
-function requireChat ({ run, assertions }: TestCase, { name, roles }: Caller): void {
-  const asksModel = run === 'chat' || assertions.some(({ kind }) => kind === 'llm-rubric')
-  if (asksModel && !roles.has('chat')) throw roleMissing(name, 'chat', [...roles])
 }
 
 function asReply ({ checks, ...result }: CaseResult) {

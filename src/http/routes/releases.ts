@@ -1,13 +1,19 @@
-import { Type } from '../../schema/builder.ts'
+import { RELEASE } from '../../engine/release-key.ts'
+import { type Static, Type } from '../../schema/builder.ts'
 import { LABEL_PATTERN, type LabelTarget, LATEST, meantBefore } from '../../registry/kinds/release-record.ts'
-import { type ReleaseHistory, type Releases } from '../../service/releases.ts'
+import { type Service } from '../../service.ts'
+import { type ReleaseHistory } from '../../service/releases.ts'
+import { resultOf } from '../../session/engine.ts'
+import { problemOf, type Session } from '../../session/session.ts'
 import { type App } from '../app.ts'
 import { ConditionalHeaders, entityTag, readPrecondition } from '../resource.ts'
 import { CHANGES_RELEASES, nullable, PlacedDiagnosticReply, PromptId } from '../schemas.ts'
+import { SessionStatus } from './sessions.ts'
 
 const number = (description: string) => Type.Integer({ minimum: 1, maximum: 1e15 - 1, description })
 const Share = Type.Object({ version: number('A version'), weight: Type.Integer({ minimum: 1, maximum: 100, description: 'Of 100' }) }, { additionalProperties: false })
 const Target = Type.Union([number('A version'), Type.Array(Share)], { description: 'A version, or several with weights that sum to 100' })
+const Override = Type.String({ maxLength: 1000, pattern: '\\S', description: 'For the role admin: why nobody is asked to look. Kept with the move' })
 const Note = nullable(Type.String({ maxLength: 1000 }), { description: 'What for, kept with it' })
 
 const Version = Type.Object({
@@ -26,8 +32,26 @@ const Move = Type.Object({
   to: Type.Union([Target, Type.Null()], { description: 'null: it was removed' }),
   at: Type.String(),
   by: Type.String(),
-  note: Type.Optional(Type.String())
+  note: Type.Optional(Type.String()),
+  request: Type.Optional(Type.String({ description: 'The session that was its change request' })),
+  approvedBy: Type.Optional(Type.Array(Type.String(), { description: 'Who has agreed to it there' })),
+  override: Type.Optional(Type.String({ description: 'Why an admin moved it without asking anybody to look' }))
 }, { additionalProperties: true })
+
+const ChangeRequest = Type.Object({
+  id: Type.String({ description: 'Of its session' }),
+  label: Type.String(),
+  from: Type.Union([Target, Type.Null()], { description: 'What it meant when the move was asked for; null: there was none' }),
+  to: Type.Union([Target, Type.Null()], { description: 'null: it would be removed' }),
+  status: SessionStatus,
+  word: Type.String({ description: 'testing, waiting, moved, refused or outdated' }),
+  by: Type.String({ description: 'Name of the token that asks for it' }),
+  at: Type.String({ format: 'date-time' }),
+  note: Type.Optional(Type.String()),
+  approvals: Type.Integer({ description: 'How many others have to agree' }),
+  approvedBy: Type.Array(Type.String()),
+  problem: Type.Optional(Type.Object({ code: Type.String(), message: Type.String() }, { description: 'Why it was not moved' }))
+})
 
 const History = Type.Object({
   latest: Type.Optional(Type.Integer({ description: 'The version that is served where nobody says a label; left out for content that is none' })),
@@ -37,7 +61,8 @@ const History = Type.Object({
   before: Type.Record(Type.String(), Target, { description: 'What each label meant before it was last moved, as far as that is recorded; a move that took one back is skipped' }),
   recorded: Type.Boolean({ description: 'Whether a prompt that is published over HTTP becomes a version' }),
   unlabelled: Type.String({ description: 'The label that is served where neither a request nor its token says one' }),
-  protected: Type.Array(Type.String(), { description: 'Labels that only the role admin and tokens with `labels=` move' })
+  protected: Type.Array(Type.String(), { description: 'Labels that only the role admin and tokens with `labels=` move' }),
+  looks: Type.Record(Type.String(), Type.Object({ tests: Type.Boolean({ description: 'Whether the tests have to pass' }), approvals: Type.Integer({ description: 'How many others have to agree' }) }), { description: 'Labels of which each move is a change request' })
 })
 
 const VersionReply = Type.Object({
@@ -51,14 +76,17 @@ const LabelParameters = Type.Object({ ...PromptId.properties, label: Type.String
 const NoteBody = Type.Union([Type.Object({ note: Note }), Type.Null()], { examples: [{ note: 'as it was before the trial' }] })
 const LabelBody = Type.Object({
   version: Type.Union([Type.Literal('latest'), number('A version'), Type.Array(Share, { minItems: 1, maxItems: 10 })], { description: 'A version; several with weights that sum to 100; or `latest`, which is made a version first' }),
-  note: Note
+  note: Note,
+  override: Type.Optional(Override)
 }, { examples: [{ version: 'latest', note: 'reviewed' }] })
 
+const asked = { 202: { ...ChangeRequest, description: 'Others have to look first: `Location` is the session of the change request' } }
 const removed = { 204: Type.Null({ description: 'Removed' }) }
+const MOVES_LABEL = [...CHANGES_RELEASES, 'LABEL_PROTECTED', 'TOO_MANY_SESSIONS', 'SESSIONS_UNAVAILABLE'] as const
 const CONDITIONS = '`If-Match` with the ETag of `GET /api/prompts/{id}/versions` refuses to move what somebody else has moved since.'
 
-export function releaseRoutes (app: App, releases: Releases): void {
-  const { isRecording, defaultLabel, protectedLabels } = releases.rules
+export function releaseRoutes (app: App, { releases, labelMoves }: Pick<Service, 'releases' | 'labelMoves'>): void {
+  const { isRecording, defaultLabel, protectedLabels, looks } = releases.rules
   const describe = ({ record: { versions, labels, moves }, latest }: ReleaseHistory) => ({
     latest,
     versions: [...versions],
@@ -70,7 +98,8 @@ export function releaseRoutes (app: App, releases: Releases): void {
     })) as Record<string, number>,
     recorded: isRecording,
     unlabelled: defaultLabel === '' ? LATEST : defaultLabel,
-    protected: [...protectedLabels]
+    protected: [...protectedLabels],
+    looks: Object.fromEntries(looks) as Record<string, { tests: boolean, approvals: number }>
   })
 
   app.get('/api/prompts/:id/versions', {
@@ -98,26 +127,29 @@ export function releaseRoutes (app: App, releases: Releases): void {
   })
 
   app.put('/api/prompts/:id/labels/:label', {
-    config: { role: 'write', seeksPrompt: true, fails: [...CHANGES_RELEASES, 'LABEL_PROTECTED'], headers: ['etag'] },
-    schema: { tags: ['Releases'], operationId: 'putPromptLabel', summary: 'Let a label mean a version', description: `A version that could not run now is refused. To go back is to name the version of before: no text is copied. Protected labels are moved by the role admin, and by tokens with \`labels=\`. ${CONDITIONS}`, params: LabelParameters, headers: ConditionalHeaders, body: LabelBody, response: { 200: History } }
-  }, async ({ generation, caller, id: requestId, params: { id, label }, body: { version, note }, headers }, reply) => {
-    const history = await releases.setLabel(
-      { generation, caller, id, requestId, note: note ?? undefined },
-      label,
-      version as LabelTarget | 'latest',
-      readPrecondition(headers)
-    )
-    if (history.tag !== undefined) reply.header('etag', entityTag(history.tag))
-    return describe(history)
+    config: { role: 'write', seeksPrompt: true, fails: MOVES_LABEL, headers: ['etag'] },
+    schema: { tags: ['Releases'], operationId: 'putPromptLabel', summary: 'Let a label mean a version', description: `A version that could not run now is refused. To go back is to name the version of before: no text is copied. Protected labels are moved by the role admin, and by tokens with \`labels=\`. Where the operator's file wants others to look, this begins a change request. ${CONDITIONS}`, params: LabelParameters, headers: ConditionalHeaders, body: LabelBody, response: { 200: History, ...asked } }
+  }, async ({ generation, caller, id: requestId, params: { id, label }, body: { version, note, override }, headers }, reply) => {
+    const change = { generation, caller, id, requestId, note: note ?? undefined }
+    const moved = await labelMoves.move(change, label, version as LabelTarget | 'latest', readPrecondition(headers), override)
+    if ('engine' in moved) return reply.code(202).header('location', placeOf(moved)).send(describeRequest(moved))
+    if (moved.tag !== undefined) reply.header('etag', entityTag(moved.tag))
+    return describe(moved)
   })
 
   app.delete('/api/prompts/:id/labels/:label', {
-    config: { role: 'write', seeksPrompt: true, fails: [...CHANGES_RELEASES, 'LABEL_PROTECTED', 'LABEL_NOT_FOUND'] },
-    schema: { tags: ['Releases'], operationId: 'deletePromptLabel', summary: 'Remove a label', description: `Whoever asks for it is answered 404 from then on. ${CONDITIONS}`, params: LabelParameters, headers: ConditionalHeaders, response: removed }
-  }, async ({ generation, caller, id: requestId, params: { id, label }, headers }, reply) => {
-    await releases.removeLabel({ generation, caller, id, requestId }, label, readPrecondition(headers))
+    config: { role: 'write', seeksPrompt: true, fails: [...MOVES_LABEL, 'LABEL_NOT_FOUND'] },
+    schema: { tags: ['Releases'], operationId: 'deletePromptLabel', summary: 'Remove a label', description: `Whoever asks for it is answered 404 from then on. Where the operator's file wants others to look, this begins a change request. ${CONDITIONS}`, params: LabelParameters, headers: ConditionalHeaders, querystring: Type.Object({ override: Type.Optional(Override) }), response: { ...removed, ...asked } }
+  }, async ({ generation, caller, id: requestId, params: { id, label }, query: { override }, headers }, reply) => {
+    const moved = await labelMoves.move({ generation, caller, id, requestId }, label, null, readPrecondition(headers), override)
+    if ('engine' in moved) return reply.code(202).header('location', placeOf(moved)).send(describeRequest(moved))
     return reply.code(204).send(null)
   })
+
+  app.get('/api/prompts/:id/requests', {
+    config: { role: 'read', seeksPrompt: true, fails: ['PROMPT_NOT_FOUND', 'RELEASES_UNREADABLE', 'SESSIONS_UNAVAILABLE'] },
+    schema: { tags: ['Releases'], operationId: 'listChangeRequests', summary: 'Change requests of a prompt\'s labels', description: 'The last 50, the newest first, of all callers.', params: PromptId, response: { 200: Type.Array(ChangeRequest) } }
+  }, async ({ generation, caller, params: { id } }) => (await labelMoves.requests(generation, caller, id)).map(describeRequest))
 
   app.post('/api/prompts/:id/versions/:n/restore', {
     config: { role: 'write', seeksPrompt: true, fails: [...CHANGES_RELEASES, 'LINT_BUSY'], headers: ['etag'] },
@@ -141,4 +173,16 @@ export function releaseRoutes (app: App, releases: Releases): void {
     await releases.removeVersion({ generation, caller, id, requestId }, n)
     return reply.code(204).send(null)
   })
+}
+
+function describeRequest (session: Session) {
+  const { id, status, start: { owner }, createdAt, engine: { view } } = session
+  const { change: { label, from, to }, note, approvals, approvedBy } = resultOf(session, RELEASE)
+  const targets = { from, to } as { from: Static<typeof Target> | null, to: Static<typeof Target> | null }
+  const asked = { by: owner, at: new Date(createdAt).toISOString(), note }
+  return { id, label, ...targets, status, word: view.stateName, ...asked, approvals, approvedBy: [...approvedBy], problem: problemOf(session) }
+}
+
+function placeOf ({ id }: Session): string {
+  return `/api/sessions/${id}`
 }

@@ -179,7 +179,7 @@ const SessionWithChildren = Type.Object({ ...SessionReply.properties, children: 
 const SessionQuery = Type.Object({
   q: Type.Optional(Type.String({ maxLength: 200, description: 'Words that are all in title, id, definition or problem' })),
   status: Type.Optional(oneOf([...STATUSES, 'waiting', 'open', 'ended'], { description: '`waiting`: for a person, itself or below it; `open`: not ended; or one of those that a session has' })),
-  kind: Type.Optional(oneOf(['agents', 'skills', 'plans', 'terminals'])),
+  kind: Type.Optional(oneOf(['agents', 'skills', 'plans', 'terminals', 'releases'])),
   definition: Type.Optional(Type.String({ maxLength: 600, description: 'As `agents/helper`' })),
   owner: Type.Optional(Type.String({ maxLength: 1100, description: 'Name of a token. Others than an admin see no sessions but their own' })),
   since: Type.Optional(Type.String({ maxLength: 40, description: 'Begun then or later, as `2026-11-28T09:00:00Z`' })),
@@ -226,7 +226,7 @@ export function sessionRoutes (app: App, { sessions }: Pick<Service, 'sessions'>
   })
 
   app.get('/api/sessions/:id', {
-    config: { role: 'run', fails: READS_SESSION },
+    config: { role: 'run', orRoles: ['write'], fails: READS_SESSION },
     schema: { tags: ['Sessions'], operationId: 'getSession', summary: 'Get a session, and those that it has started', params: SessionId, response: { 200: SessionWithChildren } }
   }, async ({ caller, params }) => {
     const session = describeSession(await sessions.get('any', caller, params.id))
@@ -303,7 +303,7 @@ export function sessionRoutes (app: App, { sessions }: Pick<Service, 'sessions'>
   })
 
   app.post('/api/sessions/:id/cancel', {
-    config: { role: 'run', fails: DRIVES_SESSION },
+    config: { role: 'run', orRoles: ['write'], fails: DRIVES_SESSION },
     schema: { tags: ['Sessions'], operationId: 'cancelSession', summary: 'End a session', description: 'While it writes files this is `SESSION_BUSY`: they are written as a whole, and then it can be ended.', params: SessionId, response: { 200: SessionReply } }
   }, async ({ caller, params }) => describeSession(await sessions.cancel('any', caller, params.id)))
 
@@ -420,13 +420,14 @@ export function approvalRoutes (app: App, sessions: SessionService): void {
   })
 
   app.post('/api/approvals/:id', {
-    config: { role: 'approve', fails: [...DECIDES, 'APPROVAL_NOT_FOUND'] },
+    config: { role: 'approve', fails: [...DECIDES, 'APPROVAL_NOT_FOUND', 'APPROVER_REFUSED'] },
     schema: { tags: ['Sessions'], operationId: 'decideApproval', summary: 'Allow or refuse what waits', description: 'An answer that is sent again counts once; one that comes too late is 409 `APPROVAL_DECIDED`. A digest of anything but what waits now is 409 `APPROVAL_OUTDATED`. Both have what waits now as `details.next`.', params: ApprovalId, body: ApprovalAnswer, response: { 200: Type.Object({ ...SessionReply.properties, decided: Decision }) } }
-  }, async ({ caller, params, body: { decision, digest, reason, command } }) => {
+  }, async (request, reply) => {
+    const { params, body: { decision, digest, reason, command } } = request
     if (decision === 'approve' && digest === undefined) {
       throw requestInvalid('body: digest: expected that of what was shown, which is what is approved', { part: 'body' })
     }
-    const { session, held, decided } = await sessions.decide(caller, params.id, { decision, digest, reason, command })
+    const { session, held, decided } = await sessions.decide(requestContextOf(request, reply), params.id, { decision, digest, reason, command })
     return { ...describeSession(session), approvals: held.map(viewApproval), decided: viewDecision(decided) }
   })
 }

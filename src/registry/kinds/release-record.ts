@@ -46,6 +46,11 @@ export interface LabelMove {
   readonly at: string
   readonly by: string
   readonly note?: string
+  /** The session that was its change request, and who has agreed there. */
+  readonly request?: string
+  readonly approvedBy?: readonly string[]
+  /** Why nobody was asked, although the operator's file wants it. */
+  readonly override?: string
 }
 
 export interface ReleaseRecord {
@@ -117,6 +122,12 @@ export function mistakeInTarget (target: LabelTarget): string | undefined {
   if (new Set(shares.map(({ version }) => version)).size < shares.length) return 'a version is there twice'
   const sum = shares.reduce((total, { weight }) => total + weight, 0)
   return sum === WHOLE ? undefined : `the weights sum to ${sum}, not to ${WHOLE}`
+}
+
+/** `version 7`, or `version 9 (5 %), 7 (95 %)`. */
+export function describeTarget (target: LabelTarget | null): string {
+  if (target === null) return 'nothing'
+  return `version ${typeof target === 'number' ? target : target.map(({ version, weight }) => `${version} (${weight} %)`).join(', ')}`
 }
 
 function readTarget (label: string, target: Json): LabelTarget {

@@ -56,7 +56,7 @@ export async function findApproval (runner: SessionRunner, caller: Caller, appro
   return { approval: past.asked, decided: past.decided }
 }
 
-/** Repeated, it counts once. @throws ROLE_MISSING, REQUEST_INVALID, APPROVAL_NOT_FOUND, APPROVAL_DECIDED, APPROVAL_OUTDATED, SESSION_ENDED */
+/** Repeated, it counts once. @throws ROLE_MISSING, REQUEST_INVALID, APPROVAL_NOT_FOUND, APPROVAL_DECIDED, APPROVAL_OUTDATED, APPROVER_REFUSED, SESSION_ENDED */
 export async function decideApproval (runner: SessionRunner, caller: Caller, approval: string, answer: ApprovalAnswer) {
   const { session, effect } = await askedIn(runner, caller, approval)
   const { decision, digest, reason, command } = answer
@@ -190,8 +190,8 @@ export interface WaitingChange {
 }
 
 /** Tells all processes, unless the log entry changes nothing of what waits. */
-export function tellOfChange (store: SessionStore, { id, start: { owner, definition } }: Session, { fact, notices }: LogEntry): void {
-  const isApproval = fact.kind === 'stopped' || notices.some(({ type }) => type === 'approval')
+export function tellOfChange (store: SessionStore, { id, status, start: { owner, definition } }: Session, { notices }: LogEntry): void {
+  const isApproval = ENDED.has(status) || notices.some(({ type }) => type === 'approval')
   if (isApproval || notices.some(({ type }) => type === 'state')) store.publish(WAITING, { session: id, owner, definition, isApproval })
 }
 

@@ -24,6 +24,7 @@ import type { SessionStore } from '../../session/store/session-store.ts'
 import type { ToolCaller } from '../../tool/tool-caller.ts'
 import type { CountedModels } from '../chat/models.ts'
 import type { Notices } from '../notices/notices.ts'
+import type { LabelMoves } from '../label-moves.ts'
 import { SessionService } from './session-service.ts'
 import { type SessionKinds, startOfChild } from './kind-table.ts'
 import { openShellsOn, runChecksIn, runCommandsIn, runCommandsOn } from './perform-commands.ts'
@@ -47,7 +48,8 @@ const EVERYBODY: Owners = { callerNamed: () => ANYONE, names: () => [ANYONE.name
 
 /** The store and engines are opened only when a session is first used. */
 export function openSessions ({
-  config, operator, executors, seals, loadWorkspaces, log, models, tools, registry, kinds, owners = EVERYBODY, observer, logsLines, notices
+  config, operator, executors, seals, loadWorkspaces, log, models, tools, registry, kinds, labelMoves, owners = EVERYBODY, observer,
+  logsLines, notices
 }: {
   readonly config: Config
   readonly operator: OperatorFile
@@ -59,6 +61,7 @@ export function openSessions ({
   readonly tools: Pick<ToolCaller, 'call'>
   readonly registry: { readonly generation: Generation }
   readonly kinds: SessionKinds
+  readonly labelMoves: Pick<LabelMoves, 'runTests' | 'moveLabel'>
   /** @default one anonymous caller, for a service without tokens */
   readonly owners?: Owners | undefined
   readonly observer?: Observer | undefined
@@ -113,7 +116,9 @@ export function openSessions ({
       child: followChildren(
         async ({ session, effect, caller }, id) => await startOfChild(kinds, registry.generation, { parent: session, effect, caller, id }),
         async work => await sessions.use(work)
-      )
+      ),
+      tests: labelMoves.runTests,
+      move: labelMoves.moveLabel
     },
     tools: { isRepeatableTool: tool => isRepeatableTool(registry.generation, tool) },
     callerNamed: name => owners.callerNamed(name),

@@ -1,5 +1,5 @@
 import type { Caller, Role } from '../../access/caller.ts'
-import { mayRunDefinition } from '../../access/rights.ts'
+import { mayRunDefinition, RELEASES } from '../../access/rights.ts'
 import { definitionNotFound, roleMissing, sessionNotFound, targetNotFound, workspaceNotFound } from '../../base/errors.ts'
 import { isJsonObject, type Json, objectOf, ownField } from '../../base/json.ts'
 import { KINDS } from '../../registry/kind-table.ts'
@@ -34,9 +34,10 @@ function needsOfOwner (start: Start, going: Going): NeededRights {
 function needsOf (start: Start, { engine, effect }: Going): NeededRights {
   const { definition } = start
   const isTerminal = definition.startsWith('terminals/')
+  const role = definition.startsWith(`${RELEASES}/`) ? 'write' : 'run'
   const usesTerminal = isTerminal || terminalOf(start) !== undefined || (effect?.kind === 'exec' && effect.terminal !== undefined)
   return {
-    roles: [...isTerminal ? [] : ['run'] as const, ...usesTerminal ? ['terminal'] as const : []],
+    roles: [...isTerminal ? [] : [role] as const, ...usesTerminal ? ['terminal'] as const : []],
     definitions: [definition, engine?.view.definition, effect?.kind === 'child' ? effect.definition : undefined].filter(each => each !== undefined),
     places: [placeOfSession(start), effect === undefined ? undefined : placeOfEffect(start, effect)].filter(each => each !== undefined)
   }
@@ -53,13 +54,15 @@ function lackOf (
   return place === undefined ? undefined : { kind: 'place', name: place }
 }
 
+const WITH_ROLE: Readonly<Record<string, string>> = { terminal: 'use terminals', write: 'move labels' }
+
 /** The owner's token may allow less now than at the start; `owner` is `undefined` if it has been removed. */
 export function refusalOf (owner: Caller | undefined, { start, engine }: Pick<Session, 'start' | 'engine'>, effect: Effect): EffectFailure | undefined {
   if (owner === undefined) return ownerGone(start.owner)
   const lack = lackOf(owner, needsOfOwner(start, { engine, effect }))
   if (lack === undefined) return undefined
   const { kind, name } = lack
-  const what = kind === 'place' ? `use "${name}"` : kind === 'definition' ? `run ${name}` : name === 'terminal' ? 'use terminals' : 'run sessions'
+  const what = kind === 'place' ? `use "${name}"` : kind === 'definition' ? `run ${name}` : WITH_ROLE[name] ?? 'run sessions'
   return { kind: 'failure', code: 'OWNER_MAY_NOT', message: `the token "${start.owner}" may not ${what} any more` }
 }
 

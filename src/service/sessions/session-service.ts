@@ -5,6 +5,7 @@ import {
   forkImpossible, forksTooLarge, keyReused, requestInvalid, sessionEnded, sessionNotFound, sessionsUnavailable, tooManySessions
 } from '../../base/errors.ts'
 import { type JsonObject, stringifyJson, textOf } from '../../base/json.ts'
+import { RELEASE } from '../../engine/release-key.ts'
 import { SKILL } from '../../engine/skill/skill-state.ts'
 import { Clip } from '../../exec/captured-output.ts'
 import type { Generation } from '../../registry/generation.ts'
@@ -196,8 +197,8 @@ export class SessionService {
     return await this.use(async opened => {
       const session = await ownSession(opened.runner, caller, id)
       requireUsable(caller, session.start, session)
-      // A child session cannot be forked: its result goes to its parent, and no parent would wait for the copy.
-      if (session.start.parent !== undefined) throw forkImpossible(id)
+      // A child session cannot be forked: its result goes to its parent, and no parent would wait for the copy. Nor can an agreement be copied.
+      if (session.start.parent !== undefined || isOf(session.start.engine, RELEASE)) throw forkImpossible(id)
       return await this.#startsOf.run(caller.name, () => forkWithin(opened, caller, id, upTo))
     })
   }
@@ -369,8 +370,11 @@ export class SessionService {
   }
 
   /** @throws what `decideApproval` does */
-  async decide (caller: Caller, approval: string, answer: ApprovalAnswer): ReturnType<typeof decideApproval> {
-    return await this.use(({ runner }) => decideApproval(runner, caller, approval, answer))
+  async decide (context: RequestContext, approval: string, answer: ApprovalAnswer): ReturnType<typeof decideApproval> {
+    const decision = await this.use(({ runner }) => decideApproval(runner, context.caller, approval, answer))
+    const { session: { id, seq, start } } = decision
+    // Whoever has agreed to a move is told whether it was made: that takes a moment.
+    return isOf(start.engine, RELEASE) ? { ...decision, session: (await this.#idle(context, id, seq - 1)).session } : decision
   }
 
   /** An own session, or one in which something waits that the caller may decide about. @throws SESSION_NOT_FOUND */

@@ -9,6 +9,7 @@ export const SYSTEM: readonly string[] = [
   'client/python.test.ts',
   'console/approver.test.ts',
   'console/author.test.ts',
+  'console/change-request.test.ts',
   'console/children.test.ts',
   'console/deceiving.test.ts',
   'console/editing.test.ts',

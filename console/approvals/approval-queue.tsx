@@ -13,13 +13,16 @@ import { duration } from '../parts/time.ts'
 import { When } from '../parts/when.tsx'
 import { isShortcut, letterOf } from '../parts/writing.ts'
 import { ruleInRussian } from '../text/rules-ru.ts'
-import { language, t } from '../text/text.ts'
+import { language, t, withTexts } from '../text/text.ts'
 import { type ApprovalReply, type Asked, asked, type Effect, jailOf, textOf } from './approval.ts'
 import { CommandCount, CommandText } from './command-text.tsx'
 import { DeliberateButton } from './deliberate-button.tsx'
 import { type Card, useCard } from './use-card.ts'
 
 const ChangeLook = lazyPart(async () => (await import('../sessions/plan/change-look.tsx')).ChangeLook)
+
+const MoveOutcome = lazyPart(async () => (await withTexts('author', import('./move-facts.tsx'))).MoveOutcome)
+const MoveFacts = lazyPart(async () => (await withTexts('author', import('./move-facts.tsx'))).MoveFacts)
 
 /** Shows the facts about an action, then its text, then the field for the place, if the person has to type the place. */
 function CardBody ({ card, id, isInSession }: { readonly card: Card, readonly id: string, readonly isInSession: boolean }) {
@@ -38,6 +41,7 @@ function CardBody ({ card, id, isInSession }: { readonly card: Card, readonly id
           onChange={event => { setEdited(event.target.value) }}
         />
       )}
+      {card.kind === 'move' && <MoveFacts effect={approval.effect} />}
       {card.kind === 'change' && <ChangeLook id={approval.session} digest={approval.digest} onLooked={setLooked} />}
       <CommandText text={text} id={`${id}-count`} marks={marks} endRef={card.end} />
       {marks.length > 0 && edited === undefined && <p className='hint'>{t.markedDiffers}</p>}
@@ -95,15 +99,15 @@ function TypedPlace ({ card: { place, typed, setTyped } }: { readonly card: Card
 }
 
 /** Asks the person a second time before the action runs. Its buttons are where no button was before, so that a double click does not press them. */
-function SecondStep ({ card: { edited, proposed, place, run, mayRun, closeSecond } }: { readonly card: Card }) {
+function SecondStep ({ card: { kind, edited, proposed, place, run, mayRun, closeSecond } }: { readonly card: Card }) {
   const no = useRef<HTMLButtonElement>(null)
   useEffect(() => { no.current?.focus() }, [])
-  const words = edited === undefined || edited === proposed ? t.surely : t.surelyEdited
+  const words = kind === 'move' ? t.surelyMove : edited === undefined || edited === proposed ? t.surely : t.surelyEdited
   return (
     <div className='second' role='group' aria-label={words}>
       <span className='grow'>{words}</span>
       <KeyboardYes place={place} run={run} isOff={!mayRun} />
-      <DeliberateButton className='button primary' disabled={!mayRun} onPress={run}>{t.yesRun}</DeliberateButton>
+      <DeliberateButton className='button primary' disabled={!mayRun} onPress={run}>{kind === 'move' ? t.yesMove : t.yesRun}</DeliberateButton>
       <button
         ref={no}
         type='button'
@@ -289,8 +293,14 @@ function ApprovalCard ({ approval, before, isInSession, isLedTo, onDecided }: {
     // After the frame, which moves the focus to the top of a screen that was just opened.
     if (isLedTo) setTimeout(() => { section.current?.querySelector<HTMLElement>('header')?.focus() })
   }, [isLedTo])
-  const { decided, isMine } = card.decision
-  if (decided !== undefined) return <Decided decided={decided} text={decided.command ?? card.proposed} isMine={isMine} />
+  const { decided, isMine, outcome } = card.decision
+  if (decided !== undefined) {
+    return (
+      <Decided decided={decided} text={decided.command ?? card.proposed} isMine={isMine}>
+        {outcome !== undefined && <MoveOutcome effect={approval.effect} {...outcome} />}
+      </Decided>
+    )
+  }
   return (
     <section className='card' ref={section} aria-labelledby={heading} onKeyDown={event => { if (event.key === 'Escape') card.closeAll() }}>
       <header tabIndex={-1} data-row>
@@ -342,14 +352,16 @@ function titleOf ({ kind, place, approval }: Card): string {
   if (kind === 'command') return t.runCommandOn(place)
   if (kind === 'tool') return t.callTool(place)
   if (kind === 'commit') return t.commitIn(place)
+  if (kind === 'move') return t.moveOf(place, approval.effect.prompt ?? '')
   return t.deletesFiles(approval.effect.change?.do?.actions.filter(action => action.kind.startsWith('DELETE')).length ?? 0)
 }
 
 /** Shows an action that was decided: the decision, who made it, and when. There are no buttons. */
-function Decided ({ decided: { decision, by, at, reason }, text, isMine }: {
+function Decided ({ decided: { decision, by, at, reason }, text, isMine, children }: {
   readonly decided: NonNullable<ApprovalReply['decided']>
   readonly text: string
   readonly isMine: boolean
+  readonly children: ReactNode
 }) {
   return (
     <section className='panel' role='status'>
@@ -362,6 +374,7 @@ function Decided ({ decided: { decision, by, at, reason }, text, isMine }: {
       </header>
       <div className='body'>
         <code className='wrap'><Revealed text={text.slice(0, 4000)} /></code>
+        {children}
         {reason !== undefined && <p className='hint'>{reason}</p>}
       </div>
     </section>
@@ -381,7 +394,7 @@ function CardFooter ({ card, isInSession }: { readonly card: Card, readonly isIn
           {edited === undefined ? t.edit : t.asProposed}
         </button>
       )}
-      {!mayApprove && <span className='quiet'>{t.waitsForApprover}</span>}
+      {!mayApprove && <span className='quiet'>{card.isOwn ? t.waitsForOther : t.waitsForApprover}</span>}
       <span className='grow' />
       <button type='button' className='button danger' disabled={decision.isBusy} onClick={() => { void decision.reject() }}>
         {kind === 'command' ? t.skipCommand : t.reject}
@@ -408,5 +421,6 @@ function agreeTo (kind: Card['kind'], place: string): string {
     case 'tool': return t.callIt
     case 'change': return t.changeIt(place)
     case 'commit': return t.commitIt
+    case 'move': return t.agreeToMove
   }
 }

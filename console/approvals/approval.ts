@@ -1,5 +1,6 @@
 import type { paths } from '../../.build/api.d.ts'
 import { oddities } from '../parts/oddities.ts'
+import type { Meaning } from '../prompts/releases/meaning.ts'
 import { t } from '../text/text.ts'
 
 export type ApprovalReply = paths['/api/approvals/{id}']['get']['responses']['200']['content']['application/json']
@@ -30,6 +31,15 @@ export interface Effect {
   readonly message?: string
   /** The id of the terminal in whose shell the command would run. */
   readonly terminal?: string
+  /** The move of a label: of which prompt, between which versions, with which tests, asked for by whom, and who has agreed. */
+  readonly prompt?: string
+  readonly label?: string
+  readonly from?: Meaning | null
+  readonly to?: Meaning | null
+  readonly diff?: string
+  readonly note?: string
+  readonly tests?: { readonly passed: number }
+  readonly looks?: { readonly author: string, readonly by: readonly string[], readonly of: number }
 }
 
 /** A request for a person's approval, with the action. */
@@ -42,7 +52,7 @@ export const asked = (reply: ApprovalReply): Asked => reply as Asked
  * to type it.
  */
 export function placeOf ({ effect }: Asked): string {
-  return effect.target ?? effect.workspace ?? effect.tool ?? effect.kind
+  return effect.target ?? effect.workspace ?? effect.tool ?? effect.label ?? effect.kind
 }
 
 /** The whole action as one text, which the person approves. */
@@ -50,6 +60,7 @@ export function textOf ({ effect }: Asked): string {
   if (effect.command !== undefined) return effect.command
   if (effect.kind === 'tool') return `${effect.tool ?? ''} ${JSON.stringify(effect.arguments, null, 2)}`
   if (effect.kind === 'commit') return `${effect.paths?.join('\n') ?? ''}\n\n${effect.message ?? ''}`
+  if (effect.diff !== undefined && effect.diff !== '') return effect.diff
   return effect.change?.do?.actions.map(({ kind, path }) => `${kind} ${path}`).join('\n') ?? JSON.stringify(effect.change ?? effect, null, 2)
 }
 

@@ -22,8 +22,10 @@ export interface Card {
    */
   readonly marks: readonly Range[]
   readonly setEdited: (text: string | undefined) => void
-  readonly kind: 'command' | 'tool' | 'change' | 'commit'
+  readonly kind: 'command' | 'tool' | 'change' | 'commit' | 'move'
   readonly mayApprove: boolean
+  /** Whether the person has asked for it, or has agreed already: then somebody else has to. */
+  readonly isOwn: boolean
   /** Whether the person has to type the place before approving. */
   readonly isGrave: boolean
   readonly typed: string
@@ -45,7 +47,7 @@ export interface Card {
   readonly end: RefObject<HTMLSpanElement | null>
 }
 
-const KINDS: Readonly<Record<string, Card['kind']>> = { exec: 'command', apply: 'change', commit: 'commit' }
+const KINDS: Readonly<Record<string, Card['kind']>> = { exec: 'command', apply: 'change', commit: 'commit', move: 'move' }
 
 /** Keeps the state of a card. @param before the text that the session asked about before, if the card of that question is still shown */
 export function useCard (approval: Asked, onDecided: () => void, before?: string): Card {
@@ -56,7 +58,8 @@ export function useCard (approval: Asked, onDecided: () => void, before?: string
   const [isLooked, setLooked] = useState(false)
   const [isRejecting, setRejecting] = useState(false)
   const decision = useDecision(approval, onDecided)
-  const mayApprove = useMay('approve')
+  const isOwn = useIsOwn(approval)
+  const mayApprove = useMay('approve') && !isOwn
   const proposed = textOf(approval)
   const text = edited ?? proposed
   const other = edited === undefined ? before : proposed
@@ -81,6 +84,7 @@ export function useCard (approval: Asked, onDecided: () => void, before?: string
     },
     kind,
     mayApprove,
+    isOwn,
     isGrave: grave,
     typed,
     setTyped,
@@ -107,6 +111,11 @@ export function useCard (approval: Asked, onDecided: () => void, before?: string
     },
     end
   }
+}
+
+function useIsOwn ({ effect: { looks } }: Asked): boolean {
+  const { name } = useCaller() ?? {}
+  return looks !== undefined && name !== undefined && [looks.author, ...looks.by].includes(name)
 }
 
 /** How long a card has to stay unchanged before its action can be approved, in ms. */
@@ -138,6 +147,8 @@ interface Decision {
   /** Whether the decision was made in this tab, as far as anybody can know. */
   readonly isMine: boolean
   readonly isBusy: boolean
+  /** What has become of the move of a label that was agreed to. */
+  readonly outcome: { readonly status: string, readonly problem: string | undefined } | undefined
   /** Whether the decision was sent, but no reply has come, so that nobody knows whether it has reached the service. */
   readonly doubt: boolean
   readonly error: unknown
@@ -146,13 +157,14 @@ interface Decision {
   readonly readAgain: () => Promise<void>
 }
 
-function useDecision ({ id, digest, decided: known }: Asked, onDecided: () => void): Decision {
+function useDecision ({ id, digest, effect: { kind }, decided: known }: Asked, onDecided: () => void): Decision {
   const [decided, setDecided] = useState(known)
   const [isSent, setSent] = useState(false)
   const [isBusy, setBusy] = useState(false)
   const [doubt, setDoubt] = useState(false)
   const [error, setError] = useState<unknown>()
   const caller = useCaller()
+  const [outcome, setOutcome] = useState<Decision['outcome']>()
   useEffect(() => { if (known !== undefined) setDecided(known) }, [known])
 
   const readAgain = async () => {
@@ -173,12 +185,13 @@ function useDecision ({ id, digest, decided: known }: Asked, onDecided: () => vo
     setDoubt(false)
     try {
       // The service refuses what has changed since the person looked at it, and what somebody else has decided.
-      const { decided: mine } = await take(api.POST('/api/approvals/{id}', {
+      const { decided: mine, status, problem } = await take(api.POST('/api/approvals/{id}', {
         params: { path: { id } },
         body: { decision, digest, command },
         signal: AbortSignal.timeout(PATIENCE)
       }))
       setSent(true)
+      if (kind === 'move' && decision === 'approve') setOutcome({ status, problem: problem?.message })
       setDecided(mine)
       onDecided()
     } catch (failure) {
@@ -194,5 +207,5 @@ function useDecision ({ id, digest, decided: known }: Asked, onDecided: () => vo
   }
   // What this tab has sent may have counted though its reply was lost.
   const isMine = isSent && (decided?.by === '' || decided?.by === caller?.name)
-  return { decided, isMine, isBusy, doubt, error, approve: command => decide('approve', command), reject: () => decide('reject'), readAgain }
+  return { decided, isMine, isBusy, outcome, doubt, error, approve: command => decide('approve', command), reject: () => decide('reject'), readAgain }
 }

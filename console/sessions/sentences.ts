@@ -29,6 +29,8 @@ const CALLS: Readonly<Record<string, (began: boolean, subject: Readonly<Record<s
   apply: (began, { workspace = '' }) => t.changesFiles(began, workspace),
   commit: (began, { workspace = '' }) => t.makesCommit(began, workspace),
   remember: (began, { workspace = '' }) => t.remembers(began, workspace),
+  tests: (began, { prompt = '' }) => t.runsTests(began, prompt),
+  move: (began, { label = '', prompt = '' }) => t.movesLabel(began, label, prompt),
   child: (began, { definition = '' }) => t.startsChild(began, definition)
 }
 

@@ -20,7 +20,7 @@ const STATUSES: readonly string[] = [
 export function filterIn (search: URLSearchParams): Filter {
   const text = (name: string): string => search.get(name) ?? ''
   const day = (name: string): string => /^\d{4}-\d\d-\d\d$/.test(text(name)) ? text(name) : ''
-  const kind = ['agents', 'skills', 'plans', 'terminals'].includes(text('kind')) ? text('kind') : ''
+  const kind = ['agents', 'skills', 'plans', 'terminals', 'releases'].includes(text('kind')) ? text('kind') : ''
   const status = STATUSES.includes(text('status')) ? text('status') as ListStatus : ''
   return { q: text('q'), status, kind, of: text('of'), owner: text('owner'), since: day('since'), until: day('until') }
 }

@@ -3,6 +3,7 @@ import { lazy, type ReactNode, Suspense, useState } from 'react'
 import { Link, useLocation, useSearch } from 'wouter'
 import { useMay } from '../api/caller.ts'
 import { api, take } from '../api/client.ts'
+import { ApprovalQueue } from '../approvals/approval-queue.tsx'
 import { ErrorNote } from '../parts/error-note.tsx'
 import { Loaded } from '../parts/loading.tsx'
 import { PageTitle } from '../parts/page-title.tsx'
@@ -77,7 +78,7 @@ function Head ({ session, followed: { events } }: Shown) {
       )}
       note={note}
     >
-      {status !== 'running' && parent === undefined && <ForkButton id={id} />}
+      {status !== 'running' && parent === undefined && kind !== 'releases' && <ForkButton id={id} />}
       {!hasEnded(status) && kind !== 'skills' && <CancelButton id={id} kind={kind} />}
     </PageTitle>
   )
@@ -94,7 +95,8 @@ function Why ({ session: { id, definition, status, problem, parent } }: { readon
       <span className='grow wrap'>
         <Revealed text={status === 'failed' ? t.whyFailed(why) : t.whyExpired(why)} />{message !== '' && <> <code>{code}</code></>}
       </span>
-      {parent === undefined ? <Suspense><RetryButton id={id} definition={definition} /></Suspense> : <Link href={`/sessions/${parent}`}>{t.retryParent}</Link>}
+      {parent !== undefined && <Link href={`/sessions/${parent}`}>{t.retryParent}</Link>}
+      {parent === undefined && !definition.startsWith('releases/') && <Suspense><RetryButton id={id} definition={definition} /></Suspense>}
     </div>
   )
 }
@@ -120,11 +122,11 @@ function ForkButton ({ id }: { readonly id: string }) {
 
 function Parts ({ session, followed }: Shown) {
   const [path] = useLocation()
-  const tab = new URLSearchParams(useSearch()).get('tab') ?? 'talk'
   const { kind } = partsOf(session.definition)
+  const tab = new URLSearchParams(useSearch()).get('tab') ?? 'talk'
   const at = (name: string) => ({ href: `${path}?tab=${name}`, isHere: tab === name })
   const tabs = [
-    { href: path, isHere: tab === 'talk', name: kind === 'agents' ? t.tabChat : kind === 'skills' ? t.tabSteps : t.tabChange },
+    { href: path, isHere: tab === 'talk', name: kind === 'agents' ? t.tabChat : kind === 'plans' ? t.tabChange : t.tabSteps },
     { ...at('timeline'), name: t.tabTimeline },
     { ...at('uses'), name: t.tabUses },
     ...kind === 'agents' || session.parent !== undefined ? [{ ...at('tree'), name: t.tabTree }] : [],
@@ -140,7 +142,12 @@ function partOf (tab: string, kind: string, shown: Shown): ReactNode {
   }
   if (tab === 'tree') return <TreeTab session={session} />
   if (tab === 'uses') return <UsesTab session={session} />
-  return kind === 'agents' ? <ChatTab {...shown} /> : kind === 'skills' ? <SkillTab {...shown} /> : <PlanTab {...shown} />
+  switch (kind) {
+    case 'agents': return <ChatTab {...shown} />
+    case 'skills': return <SkillTab {...shown} />
+    case 'plans': return <PlanTab {...shown} />
+    default: return <Talk {...shown}><ApprovalQueue approvals={session.approvals} /></Talk>
+  }
 }
 
 /** The id of the trace of a session: the session's id, written as a UUID. */

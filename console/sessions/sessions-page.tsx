@@ -128,7 +128,7 @@ function FilterBar ({ filter, isFiltered, owners, onChange }: {
       />
       <Choice
         label={t.kind} value={kind} onChange={value => { onChange({ kind: value }) }}
-        options={[['', t.everyKind], ['agents', t.agents], ['skills', t.skills], ['plans', t.plans]]}
+        options={[['', t.everyKind], ['agents', t.agents], ['skills', t.skills], ['plans', t.plans], ['releases', t.changeRequests]]}
       />
       <Choice label={t.began} value={range} onChange={value => { onChange(daysOf(value)) }} options={RANGES.map(each => [each, t.rangeOf(each)])} />
       {range !== '' && (

@@ -4,6 +4,7 @@
  */
 const RULES: ReadonlyArray<readonly [words: RegExp, russian: string]> = [
   [/^commands are approved one by one$/, 'каждая команда требует разрешения'],
+  [/^(.+) is moved when others have looked: (\d+) of (\d+) have$/, 'метку $1 переставляют, когда посмотрели другие: $2 из $3'],
   [/^commits are approved one by one$/, 'каждый коммит требует разрешения'],
   [/^deletions are approved one by one$/, 'каждое удаление требует разрешения'],
   [/^calls of (.+) are approved one by one$/, 'каждый вызов $1 требует разрешения'],

@@ -21,9 +21,15 @@ export const isRefusal = (error: unknown): boolean => error instanceof ApiError 
 
 /**
  * Moves a label, makes it, or removes it (`to: undefined`). @param seen what it meant when the person decided
- * @returns false if it means something else by now: then nothing was done, and the page shows what
+ * @returns false if it means something else by now: then nothing was done, and the page shows what. True, too, where others are asked to look.
  */
-export async function moveLabel (id: string, label: string, seen: Meaning | undefined, to: Meaning | 'latest' | undefined, note?: string): Promise<boolean> {
+export async function moveLabel (
+  id: string,
+  label: string,
+  seen: Meaning | undefined,
+  to: Meaning | 'latest' | undefined,
+  about: About = {}
+): Promise<boolean> {
   for (let left = ATTEMPTS; ; left--) {
     const { value: now, tag } = await takeTagged(api.GET('/api/prompts/{id}/versions', { params: { path: { id } } }))
     if (JSON.stringify(meaningOf(now, label)) !== JSON.stringify(seen)) {
@@ -31,7 +37,13 @@ export async function moveLabel (id: string, label: string, seen: Meaning | unde
       return false
     }
     try {
-      const meaning = await send(id, label, to, note, tag)
+      const sent = await send(id, label, to, about, tag)
+      if (sent.request !== undefined) {
+        const path = { id: sent.request }
+        offerUndo(t.lookAsked(label), () => take(api.POST('/api/sessions/{id}/cancel', { params: { path } })).then(readRequests), undefined)
+        return true
+      }
+      const { meaning } = sent
       offerUndo(meaning === undefined ? t.labelRemoved(label, id) : t.labelMoved(label, id, meaningInWords(meaning)), async () => {
         if (!await moveBack(id, label, meaning, seen)) throw new Told(t.movedSince(label))
       })
@@ -39,15 +51,23 @@ export async function moveLabel (id: string, label: string, seen: Meaning | unde
     } catch (error) {
       if (!isRefusal(error) || left === 0) throw error
     } finally {
-      await queries.invalidateQueries({ queryKey: ['registry'] })
+      await Promise.all([queries.invalidateQueries({ queryKey: ['registry'] }), readRequests()])
     }
   }
 }
 
+/** What is kept with a move. `override` is why nobody is asked to look before. */
+interface About {
+  readonly note?: string | undefined
+  readonly override?: string | undefined
+}
+
+const readRequests = () => queries.invalidateQueries({ queryKey: ['sessions', 'requests'] })
+
 async function moveBack (id: string, label: string, from: Meaning | undefined, to: Meaning | undefined): Promise<boolean> {
   const { value: now, tag } = await takeTagged(api.GET('/api/prompts/{id}/versions', { params: { path: { id } } }))
   if (JSON.stringify(meaningOf(now, label)) !== JSON.stringify(from)) return false
-  await send(id, label, to, undefined, tag)
+  if ((await send(id, label, to, {}, tag)).request !== undefined) throw new Told(t.lookAsked(label))
   await queries.invalidateQueries({ queryKey: ['registry'] })
   return true
 }
@@ -56,13 +76,15 @@ async function send (
   id: string,
   label: string,
   to: Meaning | 'latest' | undefined,
-  note: string | undefined,
+  { note, override }: About,
   tag: string | undefined
-): Promise<Meaning | undefined> {
+): Promise<{ readonly meaning?: Meaning | undefined, readonly request?: string }> {
   const params = { path: { id, label }, header: over(tag) }
-  if (to !== undefined) return meaningOf(await take(api.PUT('/api/prompts/{id}/labels/{label}', { params, body: { version: to, note } })), label)
-  await take(api.DELETE('/api/prompts/{id}/labels/{label}', { params }))
-  return undefined
+  const reply = to === undefined
+    ? await take(api.DELETE('/api/prompts/{id}/labels/{label}', { params: { ...params, query: { override } } }))
+    : await take(api.PUT('/api/prompts/{id}/labels/{label}', { params, body: { version: to, note, override } }))
+  if (typeof reply === 'object' && reply !== null && 'approvedBy' in reply) return { request: reply.id }
+  return { meaning: typeof reply === 'object' && reply !== null ? meaningOf(reply, label) : undefined }
 }
 
 /** @param tag of what may be replaced, `undefined` for nothing */

@@ -1,6 +1,6 @@
 import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { Link } from 'wouter'
-import { useCaller } from '../../api/caller.ts'
+import { useCaller, useMay } from '../../api/caller.ts'
 import { useUsers } from '../../library/used-by.tsx'
 import { ErrorNote } from '../../parts/error-note.tsx'
 import { TextField, TypedName } from '../../parts/fields.tsx'
@@ -70,9 +70,10 @@ export function LabelForm ({ id, piece, plan: { kind, label: given }, releases, 
           target={target}
           isReady={problem === undefined && !isTaken && isWholePercent(choice.share) && !isSame(target, now)}
           isProtected={releases.protected.includes(label)}
-          send={async note => {
+          look={releases.looks[label]}
+          send={async about => {
             setSent(true)
-            return await moveLabel(id, label, kind === 'new' ? undefined : seen, target, note)
+            return await moveLabel(id, label, kind === 'new' ? undefined : seen, target, about)
           }}
           onClose={onClose}
         />
@@ -115,17 +116,20 @@ function mistakeInName (label: string, releases: Releases): string | undefined {
 }
 
 /** The note, the name of a protected label, and the button that sends the change. Going back asks for no name: it is for haste. */
-function Confirmation ({ plan, target, isReady, isProtected, send, onClose }: {
+function Confirmation ({ plan, target, isReady, isProtected, look, send, onClose }: {
   readonly plan: Plan
   readonly target: Meaning | 'latest' | undefined
   readonly isReady: boolean
   readonly isProtected: boolean
+  /** What others have to see to before the label moves; `undefined` for one that moves at once. */
+  readonly look: Releases['looks'][string] | undefined
   /** Gives false if nothing was done since the label means something else by now. */
-  readonly send: (note: string | undefined) => Promise<boolean>
+  readonly send: (about: NonNullable<Parameters<typeof moveLabel>[4]>) => Promise<boolean>
   readonly onClose: () => void
 }) {
   const { kind, label } = plan
   const [note, setNote] = useState('')
+  const [override, setOverride] = useState('')
   const [typed, setTyped] = useState('')
   const [error, setError] = useState<unknown>()
   const [isBusy, setBusy] = useState(false)
@@ -136,7 +140,7 @@ function Confirmation ({ plan, target, isReady, isProtected, send, onClose }: {
     setBusy(true)
     setError(undefined)
     try {
-      if (await send(note.trim() === '' ? undefined : note.trim())) onClose()
+      if (await send({ note: note.trim() || undefined, override: override.trim() || undefined })) onClose()
       else setTyped('')
     } catch (failure) {
       setError(failure)
@@ -148,15 +152,36 @@ function Confirmation ({ plan, target, isReady, isProtected, send, onClose }: {
   return (
     <form className='stack narrow' onSubmit={event => { event.preventDefault(); void act() }}>
       {kind !== 'remove' && <TextField id='note' label={t.note} most={500} value={note} onChange={setNote} />}
+      {look !== undefined && <LookNeeded label={label} look={look} override={override} setOverride={setOverride} />}
       {asksName && <TypedName name={label} value={typed} onChange={setTyped} />}
       {error !== undefined && <ErrorNote error={error} />}
       <div className='row wrap-row'>
         <button className={kind === 'remove' ? 'button danger' : 'button primary'} disabled={!isReady || isBusy || (asksName && typed !== label)}>
-          {kind === 'move' && target !== undefined ? t.moveTo(meaningInWords(target)) : titleOf(plan)}
+          {look !== undefined && override.trim() === '' ? t.askForLook : actOf(plan, target)}
         </button>
         <button type='button' className='button plain' onClick={onClose}>{t.cancel}</button>
       </div>
     </form>
+  )
+}
+
+function actOf (plan: Plan, target: Meaning | 'latest' | undefined): string {
+  return plan.kind === 'move' && target !== undefined ? t.moveTo(meaningInWords(target)) : titleOf(plan)
+}
+
+/** Says that others look first; an admin may give a reason not to ask them. */
+function LookNeeded ({ label, look: { tests, approvals }, override, setOverride }: {
+  readonly label: string
+  readonly look: Releases['looks'][string]
+  readonly override: string
+  readonly setOverride: (reason: string) => void
+}) {
+  const mayOverride = useMay('admin')
+  return (
+    <>
+      <p className='note'>{t.lookNeeded(label, tests, approvals)}</p>
+      {mayOverride && <TextField id='override' label={t.overrideBecause} most={500} value={override} onChange={setOverride} />}
+    </>
   )
 }
 

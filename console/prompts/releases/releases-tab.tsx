@@ -1,6 +1,6 @@
 import { useState } from 'react'
 import { Link } from 'wouter'
-import { useMay } from '../../api/caller.ts'
+import { useCaller, useMay } from '../../api/caller.ts'
 import { api, take } from '../../api/client.ts'
 import { queries } from '../../api/queries.ts'
 import { Empty } from '../../parts/empty.tsx'
@@ -14,7 +14,7 @@ import type { Workpiece } from '../use-draft.ts'
 import { isRefusal, replaceText } from './changes.ts'
 import { LabelForm, type Plan } from './label-form.tsx'
 import { meaningOf } from './meaning.ts'
-import { type Releases, shareOf, useReleases, wordsOf } from './use-releases.ts'
+import { type Releases, shareOf, useReleases, useRequests, wordsOf } from './use-releases.ts'
 import { meaningInWords } from './words.ts'
 
 /** The tab with the versions of a prompt, what its labels mean, the form that changes one of them, and the moves of labels so far. */
@@ -32,7 +32,7 @@ export function ReleasesTab ({ id, piece }: { readonly id: string, readonly piec
           )}
           <div className='split aside'>
             <Versions id={id} releases={value} piece={piece} mayWrite={mayWrite} />
-            <Labels releases={value} onPlan={mayWrite ? setPlan : undefined} />
+            <Labels id={id} releases={value} onPlan={mayWrite ? setPlan : undefined} />
           </div>
           <Moves moves={value.moves} />
         </div>
@@ -140,9 +140,37 @@ function VersionRow ({ id, version: { n, note, source, from, by, at }, releases,
   )
 }
 
+type Request = NonNullable<ReturnType<typeof useRequests>['data']>[number]
+
+/** Whether a label's last change request is worth a line: one that was moved is among the moves. */
+const isTold = ({ status }: Request): boolean => status !== 'completed' && status !== 'cancelled'
+
+/** What is asked for of a label, or was asked for last and refused; with the way to where that is decided, for those who may go there. */
+function Asked ({ request }: { readonly request: Request | undefined }) {
+  const { name, roles = [] } = useCaller() ?? {}
+  const mayApprove = useMay('approve')
+  if (request === undefined || !isTold(request)) return null
+  const { id, by, at, to, status, word, approvals, approvedBy, problem } = request
+  const isOver = status === 'failed' || status === 'expired'
+  const words = isOver
+    ? t.requestOver(problem?.message ?? status)
+    : word === 'testing' ? t.requestTesting : t.requestWaits(approvedBy.length, approvals)
+  const place = name === by || roles.includes('admin') ? `/sessions/${id}` : mayApprove && !isOver ? '/approvals' : undefined
+  return (
+    <div className={isOver ? 'note bad' : 'note warn'} role='status'>
+      <div className='grow wrap stack tight'>
+        <p>{t.requestOf(by, to === null ? t.nothing : meaningInWords(to))} <When at={at} />. <Revealed text={words} /></p>
+        {place !== undefined && <div><Link className='button small' href={place}>{t.requestSee}</Link></div>}
+      </div>
+    </div>
+  )
+}
+
 /** What each label means, and what callers without a label get; with the buttons that begin to change it. */
-function Labels ({ releases, onPlan }: { readonly releases: Releases, readonly onPlan: ((plan: Plan) => void) | undefined }) {
+function Labels ({ id, releases, onPlan }: { readonly id: string, readonly releases: Releases, readonly onPlan: ((plan: Plan) => void) | undefined }) {
   const { labels, moves, unlabelled, latest, before } = releases
+  const requests = useRequests(id, Object.keys(releases.looks).length > 0).data ?? []
+  const newest = requests.filter((each, index) => requests.findIndex(({ label }) => label === each.label) === index)
   const serves = meaningOf(releases, unlabelled) ?? latest ?? 'latest'
   return (
     <section className='panel' aria-labelledby='labels'>
@@ -161,6 +189,7 @@ function Labels ({ releases, onPlan }: { readonly releases: Releases, readonly o
                 <span className={label === unlabelled ? 'chip accent' : 'chip'}>{label}</span> <b className='num'>{meaningInWords(meaning)}</b>
                 {move !== undefined && <span className='quiet'>{move.by}, <When at={move.at} /></span>}
               </div>
+              <Asked request={newest.find(each => each.label === label)} />
               {onPlan !== undefined && (
                 <div className='row wrap-row'>
                   {before[label] !== undefined && (
@@ -184,6 +213,9 @@ function Labels ({ releases, onPlan }: { readonly releases: Releases, readonly o
             </li>
           )
         })}
+        {newest.filter(each => isTold(each) && meaningOf(releases, each.label) === undefined).map(request => (
+          <li key={request.id} className='item stack tight'><div><span className='chip'>{request.label}</span></div><Asked request={request} /></li>
+        ))}
         {Object.keys(labels).length === 0 && <li className='item quiet'>{t.noLabels}</li>}
         <li className='item row wrap-row'>
           <span className='quiet'>{t.withoutLabelGet}</span>
@@ -203,13 +235,13 @@ function Moves ({ moves }: { readonly moves: Releases['moves'] }) {
       <h2 className='above'>{t.moves}</h2>
       <div className='panel'>
         <Rows columns={[t.changed, t.by, t.label, t.version, [t.note, 'wide']]}>
-          {moves.map(({ label, from, to, at, by, note }, index) => (
+          {moves.map(({ label, from, to, at, by, note, approvedBy, override }, index) => (
             <tr key={index}>
               <td className='quiet'><When at={at} /></td>
-              <td>{by}</td>
+              <td className='wrap'>{by}{approvedBy?.[0] !== undefined && `, ${t.agreedBy(approvedBy.join(', '))}`}</td>
               <td><span className='chip'>{label}</span></td>
               <td className='num'>{wordsOf(from)} → {wordsOf(to)}</td>
-              <td className='wide quiet wrap'><Revealed text={note ?? ''} /></td>
+              <td className='wide quiet wrap'><Revealed text={[note, override && t.withoutLook(override)].filter(Boolean).join('; ')} /></td>
             </tr>
           ))}
         </Rows>

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { api, takeTagged } from '../../api/client.ts'
+import { api, take, takeTagged } from '../../api/client.ts'
 import type { Meaning, Releases } from './meaning.ts'
 
 export type { Meaning, Releases }
@@ -10,6 +10,16 @@ export function useReleases (id: string, isStored = true) {
     queryKey: ['registry', 'releases', id],
     queryFn: () => takeTagged(api.GET('/api/prompts/{id}/versions', { params: { path: { id } } })),
     enabled: isStored
+  })
+}
+
+/** The change requests of a prompt's labels, the newest first; asked for again when the service tells that a session of the caller has changed. */
+export function useRequests (id: string, isAsked: boolean) {
+  return useQuery({
+    queryKey: ['sessions', 'requests', id],
+    queryFn: () => take(api.GET('/api/prompts/{id}/requests', { params: { path: { id } } })),
+    enabled: isAsked,
+    staleTime: 0
   })
 }
 

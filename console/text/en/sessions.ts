@@ -142,6 +142,8 @@ export const texts = {
   changesFiles: (began: boolean, workspace: string) => `Files ${began ? 'were' : 'were to be'} changed in ${workspace}.`,
   makesCommit: (began: boolean, workspace: string) => `The change ${began ? 'was' : 'was to be'} committed in ${workspace}.`,
   remembers: (began: boolean, about: string) => about === '' ? `Something ${began ? 'was' : 'was to be'} remembered of the person.` : `Something ${began ? 'was' : 'was to be'} remembered of ${about}.`,
+  runsTests: (began: boolean, prompt: string) => `The tests of ${prompt} ${began ? 'were' : 'were to be'} run.`,
+  movesLabel: (began: boolean, label: string, prompt: string) => `${label} of ${prompt} ${began ? 'was' : 'was to be'} moved.`,
   startsChild: (began: boolean, definition: string) => `${definition} ${began ? 'was' : 'was to be'} started, as a session of its own.`,
   doesOther: (kind: string) => kind === '' ? 'Something was wanted.' : `Something was done: ${kind}.`,
   endWaits: (rule: string) => `It waits for a person: ${rule}.`,

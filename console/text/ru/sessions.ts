@@ -143,6 +143,8 @@ export const texts: Same<typeof en> = {
   changesFiles: (began, workspace) => `${began ? 'Изменены' : 'Предложено изменить'} файлы в ${workspace}.`,
   makesCommit: (began, workspace) => `${began ? 'Сделан' : 'Предложен'} коммит изменения в ${workspace}.`,
   remembers: (began, about) => `${began ? 'Сохранена' : 'Предложена'} заметка о ${about === '' ? 'человеке' : about}.`,
+  runsTests: (began, prompt) => `${began ? 'Запущены' : 'Предложены'} тесты промпта ${prompt}.`,
+  movesLabel: (began, label, prompt) => `${began ? 'Переставлена' : 'Предложено переставить'} метка ${label} промпта ${prompt}.`,
   startsChild: (began, definition) => `${began ? 'Начата' : 'Предложена'} отдельная сессия ${definition}.`,
   doesOther: kind => kind === '' ? 'Предложено действие.' : `Выполнено действие: ${kind}.`,
   endWaits: rule => `Ждёт человека: ${rule}.`,

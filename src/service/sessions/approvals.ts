@@ -1,5 +1,5 @@
 import type { Caller } from '../../access/caller.ts'
-import { mayRunDefinition } from '../../access/rights.ts'
+import { mayRunDefinition, RELEASES } from '../../access/rights.ts'
 import { approvalNotFound, approvalOutdated, requestInvalid, roleMissing, sessionBusy, sessionEnded, sessionNotFound } from '../../base/errors.ts'
 import { textOf } from '../../base/json.ts'
 import { ExecutorError, refuseInvalid } from '../../exec/executor.ts'
@@ -210,5 +210,6 @@ export async function watchChanges (store: SessionStore, onChange: (change?: Wai
 export function changedFor (caller: Caller, { owner, definition, isApproval }: WaitingChange): ReadonlyArray<'approvals' | 'sessions'> {
   const { roles } = caller
   const isTheirs = isApproval && roles.has('approve') && mayRunDefinition(caller, definition)
-  return [...isTheirs ? ['approvals' as const] : [], ...roles.has('run') && isOwn(caller, { start: { owner } }) ? ['sessions' as const] : []]
+  const mayRead = roles.has('run') || (roles.has('write') && definition.startsWith(`${RELEASES}/`))
+  return [...isTheirs ? ['approvals' as const] : [], ...mayRead && isOwn(caller, { start: { owner } }) ? ['sessions' as const] : []]
 }

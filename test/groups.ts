@@ -71,6 +71,7 @@ export const SYSTEM: readonly string[] = [
   'plans/crash.test.ts',
   'plans/disks.test.ts',
   'plans/repair.test.ts',
+  'releases/label-moves-property.test.ts',
   'session/crash/crash.test.ts',
   'session/crash/talk.test.ts',
   'session/residence.test.ts',

@@ -4,7 +4,7 @@ import { mayPublish } from '../access/rights.ts'
 import {
   entryChanged, entryForbidden, entryInvalid, labelNotFound, labelProtected, requestInvalid, versionLabelled, versionNotFound
 } from '../base/errors.ts'
-import { contentHash, type Json, stringifyJson } from '../base/json.ts'
+import { contentHash, type Json, type JsonObject, stringifyJson } from '../base/json.ts'
 import { describeDiagnostic, RejectedEntry } from '../registry/diagnostic.ts'
 import { placed } from '../registry/diagnostic-table.ts'
 import { type Generation } from '../registry/generation.ts'
@@ -355,7 +355,8 @@ function isSame (one: LabelTarget | null, other: LabelTarget | null): boolean {
 }
 
 function lastMoved ({ moves }: ReleaseRecord, label: string): string | null {
-  return moves.find(move => move.label === label)?.at ?? null
+  const move = moves.find(each => each.label === label)
+  return move === undefined ? null : contentHash({ ...move } as JsonObject)
 }
 
 function moved (record: ReleaseRecord, move: LabelMove): ReleaseRecord {

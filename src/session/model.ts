@@ -322,7 +322,7 @@ export interface LabelChange {
   /** `null` for no such label. */
   readonly from: LabelTarget | null
   readonly to: LabelTarget | null
-  /** The time of its last move, `null` for none that is recorded: a label that went and came back has moved. */
+  /** A hash of its last move, `null` where none is recorded: a label that went and came back has moved. */
   readonly since: string | null
   /** Of the contents of the versions that it would mean, by number. */
   readonly hashes: Readonly<Record<string, string>>

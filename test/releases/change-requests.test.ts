@@ -164,6 +164,10 @@ describe('Labels of which others look at each move', () => {
 
   const OUTDATED: ReadonlyArray<readonly [string, RegExp, (id: string) => Promise<unknown>]> = [
     ['its label was moved in the store', /^production means version 3 now, and meant version 1/, id => edit(id, record => ({ ...record, labels: { production: 3 } }))],
+    ['its label went and came back', /^production was moved since, and means version 1 now/, id => edit(id, record => {
+      const facts = { label: 'production', at: new Date().toISOString(), by: 'store' }
+      return { ...record, moves: [{ ...facts, from: 3, to: 1 }, { ...facts, from: 1, to: 3 }, ...record['moves'] as readonly object[]] }
+    })],
     ['its label was split', /^production means version 1 \(50 %\), 2 \(50 %\) now/, id => edit(id, record => ({ ...record, labels: { production: [{ version: 1, weight: 50 }, { version: 2, weight: 50 }] } }))],
     ['the version has another text', /^version 2 has another content/, async id => { service.store.set(`shenma:versions:${id.replace('.', ':')}:2`, JSON.stringify({ entry: { userPrompt: 'stolen' } })) }],
     ['the tests are others', /^the tests of .* are others than those that were run/, id => send('ann', 'PUT', `/api/prompts/${id}/tests`, [{ assert: [{ type: 'contains', value: 'p' }] }])]

@@ -31,6 +31,7 @@ export const SYSTEM: readonly string[] = [
   'console/sessions.test.ts',
   'console/shell.test.ts',
   'console/size.test.ts',
+  'console/sign-in.test.ts',
   'console/skill-in-terminal.test.ts',
   'console/skill.test.ts',
   'console/stories.test.ts',

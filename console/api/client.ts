@@ -2,7 +2,7 @@ import createClient from 'openapi-fetch'
 import type { paths } from '../../.build/api.d.ts'
 import { ApiError } from './api-error.ts'
 import type { Tagged } from './tagged.ts'
-import { currentToken, tokenRefused } from './token.ts'
+import { currentToken, tokenGone, tokenRefused } from './token.ts'
 
 /** The client of the service's API. Its types are made from openapi.json, so a call that the API does not have is an error of types. */
 export const api = createClient<paths>({ baseUrl: location.origin, fetch: request => send(inTime(request)) })
@@ -44,18 +44,19 @@ export async function takePage<T> (call: Promise<{ readonly data?: unknown, read
 const [RETRIES, PAUSE] = [3, 1000]
 
 /**
- * Sends a request with the caller's token. If the service refuses the token, the console asks the user for another one. A request that an
+ * Sends a request with the caller's token. If the service refuses the token, it is replaced, or the user is asked for another one. A request that an
  * overloaded service did not begin is sent again.
  */
 export async function send (request: Request): Promise<Response> {
-  const token = currentToken()
-  if (token !== '') request.headers.set('authorization', `Bearer ${token}`)
   for (let left = RETRIES; ; left--) {
+    const token = currentToken()
+    if (token !== '') request.headers.set('authorization', `Bearer ${token}`)
     const response = await fetch(left > 0 ? request.clone() : request)
-    if (response.status !== 401 && response.status !== 503) return response
+    if (response.status !== 401 && response.status !== 403 && response.status !== 503) return response
     const { code = '', message = 'HTTP 401' } = await response.clone().json().catch(() => ({})) as { readonly code?: string, readonly message?: string }
-    if (response.status === 401) tokenRefused(message, code)
-    if (code !== 'OVERLOADED' || left === 0) return response
+    if (code === 'IDENTITY_UNLISTED') tokenRefused(message, code)
+    if (response.status === 401 && await tokenGone(message, code, token) && left > 0) continue
+    if ((code !== 'OVERLOADED' && code !== 'IDENTITY_PROVIDER_AWAY') || left === 0) return response
     await new Promise(resolve => { setTimeout(resolve, PAUSE) })
   }
 }

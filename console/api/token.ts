@@ -13,6 +13,20 @@ interface Refusal { readonly message: string, readonly code: string }
 
 /** `undefined` while the console does not ask for a token. */
 let refusal: Refusal | undefined
+/** Whether a provider can be signed in at; the code for that is loaded only then. */
+export const hasProvider = document.querySelector<HTMLMetaElement>('meta[name="sign-in"]')?.content !== ''
+
+/** A user who has signed in at the provider. */
+interface SignedIn {
+  /** How the provider calls the user. @param caller the service's name */
+  nameOf (caller: string): string
+  /** Gets another token without the user. @returns whether there is one */
+  renew (refused: string): Promise<boolean>
+  leave (): void
+  readonly leaveTitle: string
+}
+
+let signedIn: SignedIn | undefined
 const listeners = new Set<() => void>()
 
 export function currentToken (): string {
@@ -25,11 +39,36 @@ export function currentToken (): string {
  */
 export function keepToken (given: string, onDevice: boolean): void {
   token = given
+  signedIn = undefined
   refusal = undefined
   session.removeItem(KEY)
   local.removeItem(KEY)
   if (given !== '') keep(onDevice ? local : session, KEY, given)
   tell()
+}
+
+/** Later requests send a token that is stored nowhere. */
+export function holdToken (given: string, by: SignedIn): void {
+  token = given
+  signedIn = by
+  refusal = undefined
+  tell()
+}
+
+export function currentSignIn (): SignedIn | undefined {
+  return signedIn
+}
+
+/**
+ * Called when the service has refused a token: another one is got where that can be without the user, who is asked otherwise.
+ * @param refused the token; left out for that of a socket
+ * @returns whether there is another one
+ */
+export async function tokenGone (message: string, code: string, refused = ''): Promise<boolean> {
+  if (await signedIn?.renew(refused) === true) return true
+  // Why signing in has failed says more than that nobody is signed in.
+  if (refusal === undefined || code !== 'TOKEN_REQUIRED') tokenRefused(message, code)
+  return false
 }
 
 /** Called when the service has refused a request because the token was wrong or missing; the console then asks for a token. */

@@ -8,7 +8,7 @@ import { type Found, listEverything } from '../api/listings.ts'
 import { queries } from '../api/queries.ts'
 import { type Status, useStatus } from '../api/status.ts'
 import { useApprovals, useWaitingSessions } from '../api/waiting.ts'
-import { keepToken, tokenRefused, useRefusal } from '../api/token.ts'
+import { currentSignIn, hasProvider, keepToken, tokenRefused, useRefusal } from '../api/token.ts'
 import { Empty } from '../parts/empty.tsx'
 import { Icon } from '../parts/icons.tsx'
 import { lazyPart } from '../parts/lazy-part.tsx'
@@ -128,6 +128,7 @@ const TracesPage = lazyPart(async () => (await workScreens()).TracesPage)
 const TracePage = lazyPart(async () => (await traceScreen()).TracePage)
 const MemoryPage = lazyPart(async () => (await workScreens()).MemoryPage)
 const TerminalPage = lazyPart(async () => (await terminalScreen()).TerminalPage)
+const SignInChoice = lazyPart(async () => (await import('./sign-in-choice.tsx')).SignInChoice)
 const TargetsPage = lazyPart(async () => (await workScreens()).TargetsPage)
 
 /** Shows the screen that belongs to the page's address. */
@@ -254,14 +255,16 @@ function Outage ({ status: { state, since, readiness } }: { readonly status: Sta
 /** The bar at the top: the search, the state of the service, the name of the caller, and the theme. */
 function Bar ({ status }: { readonly status: Status }) {
   const caller = useCaller()
+  const signedIn = currentSignIn()
+  const forget = () => { keepToken('', false); tokenRefused(t.tokenWhy) }
   return (
     <header className='bar'>
       <Search />
       <span className='grow' />
       <StoreState status={status} />
       {caller?.mode === 'tokens' && (
-        <button type='button' className='button plain small cut' title={t.forgetToken} onClick={() => { keepToken('', false); tokenRefused(t.tokenWhy) }}>
-          {caller.name}
+        <button type='button' className='button plain small cut' title={signedIn?.leaveTitle ?? t.forgetToken} onClick={signedIn?.leave ?? forget}>
+          {signedIn?.nameOf(caller.name) ?? caller.name}
         </button>
       )}
       <LanguageButton />
@@ -299,45 +302,53 @@ function ThemeButton () {
   )
 }
 
-/** Asks the user for a token when the service has refused the present one. Then it loads the open screen again. */
+/** Asks the user for a token, or to sign in, when the service has refused the present one. Then it loads the open screen again. */
 function TokenDialog () {
   const refusal = useRefusal()
   const dialog = useRef<HTMLDialogElement>(null)
-  const [token, setToken] = useState('')
-  const [onDevice, setOnDevice] = useState(false)
   useEffect(() => {
     if (refusal === undefined) dialog.current?.close()
     else if (dialog.current?.open === false) dialog.current.showModal()
   }, [refusal])
+  const why = refusal && (errorWords(refusal.code) ?? refusal.message)
+  return (
+    <dialog ref={dialog} aria-labelledby='token-title'>
+      <div className='stack'>
+        {!hasProvider && <h2 id='token-title'>{t.tokenTitle}</h2>}
+        {hasProvider ? <SignInChoice why={why} code={refusal?.code}><TokenForm /></SignInChoice> : <><p className='wrap'>{why}</p><TokenForm /></>}
+      </div>
+    </dialog>
+  )
+}
+
+function TokenForm () {
+  const [token, setToken] = useState('')
+  const [onDevice, setOnDevice] = useState(false)
   const use = () => {
     keepToken(token.trim(), onDevice)
     setToken('')
     void queries.resetQueries()
   }
   return (
-    <dialog ref={dialog} aria-labelledby='token-title'>
-      <form onSubmit={event => { event.preventDefault(); use() }} className='stack'>
-        <h2 id='token-title'>{t.tokenTitle}</h2>
-        <p className='wrap'>{refusal !== undefined && (errorWords(refusal.code) ?? refusal.message)}</p>
-        <div>
-          <label htmlFor='token'>{t.token}</label>
-          <input
-            id='token'
-            className='field mono'
-            type='password'
-            autoComplete='off'
-            required
-            value={token}
-            onChange={event => { setToken(event.target.value) }}
-          />
-        </div>
-        <label className='row choice'>
-          <input type='checkbox' checked={onDevice} onChange={event => { setOnDevice(event.target.checked) }} />
-          {t.tokenOnDevice}
-        </label>
-        <div className='row'><button className='button primary'>{t.tokenUse}</button><span className='hint'>{t.tokenHint}</span></div>
-      </form>
-    </dialog>
+    <form onSubmit={event => { event.preventDefault(); use() }} className='stack'>
+      <div>
+        <label htmlFor='token'>{t.token}</label>
+        <input
+          id='token'
+          className='field mono'
+          type='password'
+          autoComplete='off'
+          required
+          value={token}
+          onChange={event => { setToken(event.target.value) }}
+        />
+      </div>
+      <label className='row choice'>
+        <input type='checkbox' checked={onDevice} onChange={event => { setOnDevice(event.target.checked) }} />
+        {t.tokenOnDevice}
+      </label>
+      <div className='row'><button className='button primary'>{t.tokenUse}</button><span className='hint'>{t.tokenHint}</span></div>
+    </form>
   )
 }
 

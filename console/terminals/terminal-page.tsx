@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import type { Terminal as Screen } from '@xterm/xterm'
 import { useEffect, useRef, useState } from 'react'
 import { Link, useLocation } from 'wouter'
-import { tokenRefused } from '../api/token.ts'
+import { tokenGone } from '../api/token.ts'
 import { ErrorNote, ErrorWords } from '../parts/error-note.tsx'
 import { lazyPart } from '../parts/lazy-part.tsx'
 import { PageTitle } from '../parts/page-title.tsx'
@@ -86,7 +86,7 @@ function attachTerminal (id: string, reader: {
     opened.addEventListener('close', ({ code, reason }) => {
       if (socket !== opened) return
       reader.onConnection(false)
-      if (code === TOKEN_GONE) tokenRefused(reason === '' ? 'HTTP 401' : reason, 'TOKEN_UNKNOWN')
+      if (code === TOKEN_GONE) void tokenGone(reason === '' ? 'HTTP 401' : reason, 'TOKEN_UNKNOWN')
       if (isOver) return
       setTimeout(open, pause)
       pause = Math.min(pause * 2, LONGEST_PAUSE)

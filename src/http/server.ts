@@ -153,7 +153,7 @@ export async function createServer ({ service, kindRoutes, ...options }: {
     healthRoutes(api, { registry, rotation, sessions: service.sessions, access: options.access })
     metricsRoutes(api, options)
     socketRoutes(api, service, options.corsOrigins)
-    if (options.console) consoleRoutes(api)
+    if (options.console) consoleRoutes(api, options.access)
   })
   return app
 }

@@ -30,7 +30,7 @@ describe('What browsers load of the console, compressed,', () => {
 
   const entry = (name: string): string => Object.entries(outputs).find(([, { entryPoint }]) => entryPoint === name)?.[0] as string
 
-  const PARTS = ['frame', 'author', 'work', 'sessions']
+  const PARTS = ['frame', 'author', 'work', 'sessions', 'sign-in']
 
   /** Parts of the texts in one language. */
   const texts = (language: string, ...parts: readonly string[]): ReadonlySet<string> =>

@@ -11,7 +11,8 @@ export interface OpenIdProvider {
   readonly grants: string[]
   /** Refuses all further refresh tokens and sign-ins, as of a person who has left. */
   close (): void
-  /** In s, of access tokens from now on. */
+  open (): void
+  /** When access tokens end that are given from now on, in s; the client is told 600. */
   lifetime: number
 }
 
@@ -24,7 +25,7 @@ export async function startOpenIdProvider (t: AtEnd, redirect: string): Promise<
     server.closeAllConnections()
   })
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const made: OpenIdProvider & { isClosed: boolean } = { issuer, grants: [], lifetime: 600, isClosed: false, close () { made.isClosed = true } }
+  const made: OpenIdProvider & { isClosed: boolean } = { issuer, grants: [], lifetime: 600, isClosed: false, close () { made.isClosed = true }, open () { made.isClosed = false } }
   const provider = new Provider(issuer, {
     clients: [{ client_id: 'console', token_endpoint_auth_method: 'none', grant_types: ['authorization_code', 'refresh_token'], redirect_uris: [redirect], post_logout_redirect_uris: [redirect] }],
     scopes: ['openid', 'offline_access', 'prompts'],
@@ -34,12 +35,13 @@ export async function startOpenIdProvider (t: AtEnd, redirect: string): Promise<
     // Names of groups begin what people sign in as: `dev-ann`.
     extraTokenClaims: (_context: unknown, { accountId }: { accountId: string }) => ({ groups: [accountId.split('-')[0]] }),
     issueRefreshToken: () => true,
+    formats: { customizers: { jwt: (_context: unknown, _token: unknown, { payload }: { payload: { iat: number, exp: number } }) => { payload.exp = payload.iat + made.lifetime } } },
     features: {
       devInteractions: { enabled: true },
       registration: { enabled: true },
       resourceIndicators: {
         enabled: true,
-        getResourceServerInfo: (_context: unknown, audience: string) => ({ scope: 'prompts', audience, accessTokenTTL: made.lifetime, accessTokenFormat: 'jwt', jwt: { sign: { alg: 'RS256' } } }),
+        getResourceServerInfo: (_context: unknown, audience: string) => ({ scope: 'prompts', audience, accessTokenTTL: 600, accessTokenFormat: 'jwt', jwt: { sign: { alg: 'RS256' } } }),
         useGrantedResource: () => true
       }
     }

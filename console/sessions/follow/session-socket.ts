@@ -1,5 +1,5 @@
 import { readStream, type StreamEvent } from '../../api/stream.ts'
-import { currentToken, tokenRefused } from '../../api/token.ts'
+import { currentToken, tokenGone } from '../../api/token.ts'
 
 /** An event of a session. `seq` is the number of the step, `n` the number of the event within the step. */
 export interface SessionEvent { readonly seq: number, readonly n: number, readonly event: string, readonly data: Readonly<Record<string, unknown>> }
@@ -85,7 +85,7 @@ function open (): void {
   opened.addEventListener('message', ({ data }) => { take(JSON.parse(String(data)) as Frame) })
   opened.addEventListener('close', ({ code, reason }) => {
     failed++
-    if (code === TOKEN_GONE) tokenRefused(reason === '' ? 'HTTP 401' : reason, 'TOKEN_UNKNOWN')
+    if (code === TOKEN_GONE) void tokenGone(reason === '' ? 'HTTP 401' : reason, 'TOKEN_UNKNOWN')
     if (needsStreams()) {
       for (const [id, each] of followed) stream(id, each)
       return

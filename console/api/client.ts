@@ -52,11 +52,11 @@ export async function send (request: Request): Promise<Response> {
     const token = currentToken()
     if (token !== '') request.headers.set('authorization', `Bearer ${token}`)
     const response = await fetch(left > 0 ? request.clone() : request)
-    if (response.status !== 401 && response.status !== 403 && response.status !== 503) return response
+    if (![401, 403, 503].includes(response.status)) return response
     const { code = '', message = 'HTTP 401' } = await response.clone().json().catch(() => ({})) as { readonly code?: string, readonly message?: string }
     if (code === 'IDENTITY_UNLISTED') tokenRefused(message, code)
     if (response.status === 401 && await tokenGone(message, code, token) && left > 0) continue
-    if ((code !== 'OVERLOADED' && code !== 'IDENTITY_PROVIDER_AWAY') || left === 0) return response
+    if (!['OVERLOADED', 'IDENTITY_PROVIDER_AWAY'].includes(code) || left === 0) return response
     await new Promise(resolve => { setTimeout(resolve, PAUSE) })
   }
 }

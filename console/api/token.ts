@@ -26,7 +26,8 @@ interface SignedIn {
   readonly leaveTitle: string
 }
 
-let signedIn: SignedIn | undefined
+/** `undefined` while nobody has signed in, as with a token. */
+export let signedIn: SignedIn | undefined
 const listeners = new Set<() => void>()
 
 export function currentToken (): string {
@@ -53,10 +54,6 @@ export function holdToken (given: string, by: SignedIn): void {
   signedIn = by
   refusal = undefined
   tell()
-}
-
-export function currentSignIn (): SignedIn | undefined {
-  return signedIn
 }
 
 /**

@@ -8,7 +8,7 @@ import { type Found, listEverything } from '../api/listings.ts'
 import { queries } from '../api/queries.ts'
 import { type Status, useStatus } from '../api/status.ts'
 import { useApprovals, useWaitingSessions } from '../api/waiting.ts'
-import { currentSignIn, hasProvider, keepToken, tokenRefused, useRefusal } from '../api/token.ts'
+import { hasProvider, keepToken, signedIn, tokenRefused, useRefusal } from '../api/token.ts'
 import { Empty } from '../parts/empty.tsx'
 import { Icon } from '../parts/icons.tsx'
 import { lazyPart } from '../parts/lazy-part.tsx'
@@ -255,7 +255,6 @@ function Outage ({ status: { state, since, readiness } }: { readonly status: Sta
 /** The bar at the top: the search, the state of the service, the name of the caller, and the theme. */
 function Bar ({ status }: { readonly status: Status }) {
   const caller = useCaller()
-  const signedIn = currentSignIn()
   const forget = () => { keepToken('', false); tokenRefused(t.tokenWhy) }
   return (
     <header className='bar'>

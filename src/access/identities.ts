@@ -278,7 +278,7 @@ class Provider {
 
   /** Why the keys could not be read the last time. */
   get problem (): string | undefined {
-    return this.#problem
+    return this.#problem ?? (this.#keys === undefined ? 'its keys have not been read yet' : undefined)
   }
 
   /** As the provider tells it: `authorization_endpoint`, …; `''` while that is not known, or not safe. */

@@ -294,7 +294,7 @@ async function openIdentities (config: Config, defaults: CallerLimits, log: Log)
     file.close()
     holders.close()
   }
-  return { identities: { holders, issuer, resource, metadata, client, scopes: scope.split(' ') }, close }
+  return { identities: { holders, issuer, resource, metadata, client, scopes: scope.match(/\S+/g) ?? [] }, close }
 }
 
 const METADATA = '/.well-known/oauth-protected-resource'

@@ -254,9 +254,9 @@ describe('A provider', { concurrency: true }, () => {
     it(`${what} is refused with words`, async t => {
       const provider = await startIdentityProvider(t)
       provider.answer = answer
-      const { get } = await start(t, {}, provider)
-      const reason = await waitFor('the reason', async () => (await get('/readyz')).json['identities']?.['details'])
-      assert.match(String(reason), why)
+      const { get, who } = await start(t, {}, provider)
+      assert.match((await who(await provider.token())).said, /^IDENTITY_PROVIDER_AWAY/)
+      assert.match(String((await get('/readyz')).json['identities']?.['details']), why)
     })
   }
 

@@ -45,7 +45,7 @@ async function outcome (service: AskingService, id: string, headers: Readonly<Re
 }
 
 describe('When a JWT expires, or its rows are gone', () => {
-  for (const [what, seconds, rows] of [['expiry', 4, undefined], ['taken rows', 600, [OTHER]]] as const) {
+  for (const [what, seconds, rows] of [['expiry', 10, undefined], ['taken rows', 600, [OTHER]]] as const) {
     it(`by ${what}, its socket and its streams end, and its approvals are nobody's`, async t => {
       const { start, ann } = await identified(t)
       const service = await start()

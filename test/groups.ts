@@ -40,6 +40,7 @@ export const SYSTEM: readonly string[] = [
   'console/texts.test.ts',
   'console/traffic.test.ts',
   'console/two-browsers.test.ts',
+  'console/usage.test.ts',
   'deploy/',
   'docs/printed-commands.test.ts',
   'end-to-end/cluster.test.ts',

@@ -18,7 +18,7 @@ import { shortTime } from '../parts/time.ts'
 import { PromptsPage } from '../prompts/prompts-page.tsx'
 import { chooseLanguage, errorWords, language, t } from '../text/text.ts'
 import { Keys, openKeys } from './keys.tsx'
-import { approvalsScreen, authorScreens, promptScreen, terminalScreen, traceScreen, workScreens } from './parts.ts'
+import { approvalsScreen, authorScreens, promptScreen, terminalScreen, traceScreen, usageScreen, workScreens } from './parts.ts'
 import { authorPlaces, type Place, useOpenPlaces, workPlaces } from './places.ts'
 import { applyTheme, currentTheme, THEMES } from './theme.ts'
 
@@ -120,6 +120,7 @@ const ToolPage = lazyPart(async () => (await authorScreens()).ToolPage)
 const ExtensionsPage = lazyPart(async () => (await authorScreens()).ExtensionsPage)
 const ExtensionPage = lazyPart(async () => (await authorScreens()).ExtensionPage)
 const ProblemsPage = lazyPart(async () => (await authorScreens()).ProblemsPage)
+const UsagePage = lazyPart(async () => (await usageScreen()).UsagePage)
 const SessionsPage = lazyPart(async () => (await workScreens()).SessionsPage)
 const StartPage = lazyPart(async () => (await workScreens()).StartPage)
 const SessionPage = lazyPart(async () => (await workScreens()).SessionPage)
@@ -146,6 +147,7 @@ function Screens () {
       <Route path='/extensions' component={ExtensionsPage} />
       <Route path='/extensions/:id'>{({ id }) => <ExtensionPage key={id} id={decodeURIComponent(id)} />}</Route>
       <Route path='/problems' component={ProblemsPage} />
+      <Route path='/usage' component={UsagePage} />
       <Route path='/sessions' component={SessionsPage} />
       <Route path='/sessions/new' component={StartPage} />
       <Route path='/sessions/:id'>{({ id }) => <SessionPage key={id} id={id} />}</Route>
@@ -169,7 +171,8 @@ function useHome (): string | undefined {
   const mayRead = useMay('read')
   const mayRun = useMay('run')
   const mayApprove = useMay('approve')
-  return mayRead ? '/prompts' : mayRun ? '/sessions' : mayApprove ? '/approvals' : undefined
+  const mayChat = useMay('chat')
+  return mayRead ? '/prompts' : mayRun ? '/sessions' : mayApprove ? '/approvals' : mayChat ? '/usage' : undefined
 }
 
 /** The page with links to all screens, for narrow windows: the bottom of these has room for a few links only. */

@@ -20,7 +20,8 @@ export const authorPlaces = (): readonly Place[] => [
   { path: '/environs', name: t.variables, icon: 'variables', roles: ['read'], isFirst: false, key: 'v' },
   { path: '/tools', name: t.tools, icon: 'tools', roles: ['read'], isFirst: false, key: 't' },
   { path: '/extensions', name: t.extensions, icon: 'extensions', roles: ['read'], isFirst: false, key: 'e' },
-  { path: '/problems', name: t.problems, icon: 'problems', roles: ['read'], isFirst: true, key: 'r' }
+  { path: '/problems', name: t.problems, icon: 'problems', roles: ['read'], isFirst: true, key: 'r' },
+  { path: '/usage', name: t.usage, icon: 'usage', roles: ['read', 'chat'], isFirst: false, key: 'u' }
 ]
 
 export const workPlaces = (): readonly Place[] => [

@@ -12,7 +12,7 @@ import { Tabs } from '../parts/tabs.tsx'
 import { shortTime } from '../parts/time.ts'
 import { When } from '../parts/when.tsx'
 import { letterOf } from '../parts/writing.ts'
-import { t } from '../text/text.ts'
+import { t, withTexts } from '../text/text.ts'
 import { readableForm, storedForm } from './entry.ts'
 import { useReleases } from './releases/use-releases.ts'
 import { useDraft, type Workpiece } from './use-draft.ts'
@@ -20,7 +20,7 @@ import { Workbench } from './workbench.tsx'
 
 const PromptActions = lazyPart(async () => (await import('./prompt-actions.tsx')).PromptActions)
 const CompareTab = lazyPart(async () => (await import('./releases/compare-tab.tsx')).CompareTab)
-const ReleasesTab = lazyPart(async () => (await import('./releases/releases-tab.tsx')).ReleasesTab)
+const ReleasesTab = lazyPart(async () => (await withTexts('usage', import('./releases/releases-tab.tsx'))).ReleasesTab)
 const SavedLine = lazyPart(async () => (await import('./releases/saved-line.tsx')).SavedLine)
 const TestsTab = lazyPart(async () => (await import('./tests/tests-tab.tsx')).TestsTab)
 const SettingsTab = lazyPart(async () => (await import('./json-tabs.tsx')).SettingsTab)

@@ -36,6 +36,8 @@ export interface Call {
   /** Read and written by a model, or used by a child session in all. */
   readonly tokens?: number
   readonly usage?: { readonly input: number, readonly output: number }
+  /** Of models, also of a child session in all; left out where nothing was counted, as in older logs. */
+  readonly cost?: { readonly costUsd?: number | undefined, readonly unpricedCalls?: number | undefined }
   /** The child session that it began. */
   readonly session?: string
   readonly isAgain?: boolean
@@ -147,9 +149,10 @@ function closed (fact: Facts, time: number, calls: ReadonlyMap<string, Call>): A
   const id = text(fact['effect'])
   const usage = record(fact['usage'])
   const [input, output, spent] = [usage['input'], usage['output'], record(fact['spent'])['tokens']]
+  const cost = costOf(fact)
   const counted: Partial<Call> = typeof input === 'number' && typeof output === 'number'
-    ? { usage: { input, output }, tokens: input + output }
-    : typeof spent === 'number' ? { tokens: spent } : {}
+    ? { usage: { input, output }, tokens: input + output, ...cost && { cost } }
+    : typeof spent === 'number' ? { tokens: spent, ...cost && { cost } } : {}
   switch (fact['kind']) {
     case 'result': return [[id, { end: hasFailed(fact['result']) ? 'failed' : 'ok', ended: time, result: fact['result'], ...counted }]]
     case 'failure': return [[id, { end: 'failed', ended: time, message: [fact['code'], fact['message']].map(text).join(': '), ...counted }]]
@@ -165,6 +168,25 @@ function closed (fact: Facts, time: number, calls: ReadonlyMap<string, Call>): A
     case 'stopped': return [...calls.values()].filter(({ end }) => end === 'runs' || end === 'waits')
       .map(({ id: open, end }) => [open, { end: end === 'runs' ? 'given-up' : 'refused', ended: time }])
     default: return []
+  }
+}
+
+function costOf (fact: Facts): Call['cost'] {
+  const [{ usd: one }, { usd: all, unpriced }] = [record(fact['usage']), record(fact['spent'])]
+  if (one === null) return { unpricedCalls: 1 }
+  if (typeof one !== 'number' && typeof all !== 'number' && typeof unpriced !== 'number') return undefined
+  const usd = one ?? all
+  return { costUsd: typeof usd === 'number' ? usd : undefined, unpricedCalls: typeof unpriced === 'number' ? unpriced : 0 }
+}
+
+/** What calls cost together; `undefined` where nothing was counted. */
+export function sumOfCosts (calls: readonly Call[]): Call['cost'] {
+  const costs = calls.flatMap(({ cost }) => cost ?? [])
+  if (costs.length === 0) return undefined
+  const known = costs.flatMap(({ costUsd }) => costUsd ?? [])
+  return {
+    costUsd: known.length === 0 ? undefined : known.reduce((sum, each) => sum + each, 0),
+    unpricedCalls: costs.reduce((sum, { unpricedCalls = 0 }) => sum + unpricedCalls, 0)
   }
 }
 

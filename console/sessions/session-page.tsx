@@ -1,9 +1,11 @@
 import { useQuery } from '@tanstack/react-query'
 import { lazy, type ReactNode, Suspense, useState } from 'react'
 import { Link, useLocation, useSearch } from 'wouter'
+import type { paths } from '../../.build/api.d.ts'
 import { useMay } from '../api/caller.ts'
 import { api, take } from '../api/client.ts'
 import { ApprovalQueue } from '../approvals/approval-queue.tsx'
+import { costWords } from '../parts/cost.ts'
 import { ErrorNote } from '../parts/error-note.tsx'
 import { Loaded } from '../parts/loading.tsx'
 import { PageTitle } from '../parts/page-title.tsx'
@@ -57,6 +59,7 @@ function Head ({ session, followed: { events } }: Shown) {
   const facts = [
     step === undefined ? '' : t.stepOf(String(step['step']), String(step['max'])),
     t.usedOf(number(used.steps), number(used.tokens)),
+    used.costUsd === undefined && used.unpricedCalls === undefined ? '' : costWords(used),
     owner === '' ? '' : t.ownedBy(owner)
   ]
   const note = (
@@ -239,9 +242,9 @@ function Freshness ({ revision, current }: { readonly revision: string, readonly
   return <span className='chip warn'>{current === undefined ? t.notRegistered : t.hasChanged}</span>
 }
 
-function UsesTable ({ uses }: {
-  readonly uses: ReadonlyArray<{ readonly kind: string, readonly name: string, readonly calls: number, readonly failures: number, readonly tokens: number }>
-}) {
+type Use = paths['/api/sessions/{id}/uses']['get']['responses']['200']['content']['application/json']['uses'][number]
+
+function UsesTable ({ uses }: { readonly uses: readonly Use[] }) {
   return (
     <table>
       <thead>
@@ -250,15 +253,17 @@ function UsesTable ({ uses }: {
           <th scope='col' className='right'>{t.calls}</th>
           <th scope='col' className='right'>{t.failedOf}</th>
           <th scope='col' className='right wide'>{t.tokens}</th>
+          <th scope='col' className='right'>{t.cost}</th>
         </tr>
       </thead>
       <tbody>
-        {uses.map(({ kind, name, calls, failures, tokens }) => (
+        {uses.map(({ kind, name, calls, failures, tokens, costUsd, unpricedCalls }) => (
           <tr key={`${kind} ${name}`}>
             <td className='wrap'><UsedName kind={kind} name={name} /> <span className='quiet'>{t.useKind(kind)}</span></td>
             <td className='right num'>{number(calls)}</td>
             <td className='right num'>{failures > 0 ? <b className='alarm'>{number(failures)}</b> : 0}</td>
             <td className='right num wide'>{tokens > 0 && number(tokens)}</td>
+            <td className='right num'>{kind === 'llm' && costWords({ costUsd, unpricedCalls })}</td>
           </tr>
         ))}
       </tbody>

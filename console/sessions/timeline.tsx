@@ -2,6 +2,7 @@ import { useInfiniteQuery } from '@tanstack/react-query'
 import { type CSSProperties, useEffect, useMemo, useState } from 'react'
 import { Link } from 'wouter'
 import { api, take } from '../api/client.ts'
+import { costWords } from '../parts/cost.ts'
 import { ErrorNote } from '../parts/error-note.tsx'
 import { Filters } from '../parts/filters.tsx'
 import { MoreButton } from '../parts/more-button.tsx'
@@ -10,7 +11,7 @@ import { Rows } from '../parts/table.tsx'
 import { duration, number } from '../parts/time.ts'
 import { When } from '../parts/when.tsx'
 import { t } from '../text/text.ts'
-import { axisOf, type Call, cameOf, type Line, linesOf, type Step } from './audit.ts'
+import { axisOf, type Call, cameOf, type Line, linesOf, type Step, sumOfCosts } from './audit.ts'
 import { endWords, lineWords } from './sentences.ts'
 
 /** The number of steps that one request asks for, and the number of lines that are shown at first. */
@@ -66,7 +67,7 @@ export function Timeline ({ id, count }: { readonly id: string, readonly count: 
       {lines.length > 0 && (
         <section className='panel'>
           <header><h2>{t.happened}</h2><span className='grow' /><Sum lines={lines} /></header>
-          <Rows columns={[t.began, t.happened, [t.took, 'right'], [t.tokens, 'right wide'], [t.whenInIt, 'wide']]}>
+          <Rows columns={[t.began, t.happened, [t.took, 'right'], [t.tokens, 'right wide'], [t.cost, 'right wide'], [t.whenInIt, 'wide']]}>
             <LineRows lines={found.slice(0, most)} axis={axis} start={lines[0]?.at ?? 0} depth={0} />
           </Rows>
         </section>
@@ -81,7 +82,8 @@ function Sum ({ lines }: { readonly lines: readonly Line[] }) {
   const calls = lines.flatMap(({ call }) => call === undefined ? [] : [call])
   const tokens = calls.reduce((sum, call) => sum + (call.tokens ?? 0), 0)
   const worked = calls.reduce((sum, call) => sum + (tookOf(call) ?? 0), 0)
-  return <span className='quiet num'>{t.allTook(calls.length, duration(worked), number(tokens))}</span>
+  const cost = sumOfCosts(calls)
+  return <span className='quiet num'>{t.allTook(calls.length, duration(worked), number(tokens))}{cost !== undefined && `, ${costWords(cost)}`}</span>
 }
 
 interface Placed {
@@ -119,9 +121,10 @@ function LineRow ({ line, axis, start, depth }: Placed & { readonly line: Line }
         <td className='right num wide' title={call?.usage && t.tokensOf(number(call.usage.input), number(call.usage.output))}>
           {call?.tokens !== undefined && number(call.tokens)}
         </td>
+        <td className='right num wide'>{call?.cost !== undefined && costWords(call.cost)}</td>
         <td className='wide bars'>{call?.began !== undefined && <Bar call={call} axis={axis} start={start} />}</td>
       </tr>
-      {isOpen && <tr className='unfolded'><td /><td colSpan={4}><Details line={line} /></td></tr>}
+      {isOpen && <tr className='unfolded'><td /><td colSpan={5}><Details line={line} /></td></tr>}
       {isOpen && call?.session !== undefined && <ChildRows id={call.session} axis={axis} start={start} depth={depth + 1} />}
     </>
   )
@@ -162,6 +165,9 @@ function Details ({ line: { call, steps } }: { readonly line: Line }) {
     <div className='stack'>
       {given !== undefined && <Text title={t.calledWith} text={typeof given === 'string' ? given : JSON.stringify(given, null, 2)} />}
       {came !== '' && <Text title={t.came} text={came} />}
+      {call?.usage !== undefined && (
+        <p className='quiet num'>{t.tokensOf(number(call.usage.input), number(call.usage.output))}{call.cost !== undefined && `, ${costWords(call.cost)}`}</p>
+      )}
       {call?.session !== undefined && <p><Link href={`/sessions/${call.session}`}>{t.toSessionBelow}</Link></p>}
       <details className='ran'>
         <summary>{t.asJson}</summary>
@@ -178,12 +184,12 @@ function Text ({ title, text }: { readonly title: string, readonly text: string 
 /** The lines of a child session, on the axis of the session above. Its first page is enough to see what it did. */
 function ChildRows ({ id, ...placed }: Placed & { readonly id: string }) {
   const { query, lines } = useAudit(id, 0)
-  if (query.error !== null) return <tr><td colSpan={5}><ErrorNote error={query.error} onRetry={() => { void query.refetch() }} /></td></tr>
-  if (query.data === undefined) return <tr><td colSpan={5} className='quiet'>{t.loading}</td></tr>
+  if (query.error !== null) return <tr><td colSpan={6}><ErrorNote error={query.error} onRetry={() => { void query.refetch() }} /></td></tr>
+  if (query.data === undefined) return <tr><td colSpan={6} className='quiet'>{t.loading}</td></tr>
   return (
     <>
       <LineRows lines={lines} {...placed} />
-      {query.hasNextPage && <tr><td colSpan={5}><MoreButton onPress={() => { void query.fetchNextPage() }} /></td></tr>}
+      {query.hasNextPage && <tr><td colSpan={6}><MoreButton onPress={() => { void query.fetchNextPage() }} /></td></tr>}
     </>
   )
 }

@@ -3,11 +3,12 @@ import { type texts as author } from './en/author.ts'
 import { type texts as frame } from './en/frame.ts'
 import { type texts as sessions } from './en/sessions.ts'
 import { type texts as signIn } from './en/sign-in.ts'
+import { type texts as usage } from './en/usage.ts'
 import { type texts as work } from './en/work.ts'
 import { type Same } from './same.ts'
 
 /** The parts of the texts. Each part is loaded together with the screens that show it. */
-export type TextPart = 'frame' | 'author' | 'work' | 'sessions' | 'signIn'
+export type TextPart = 'frame' | 'author' | 'work' | 'sessions' | 'signIn' | 'usage'
 
 const KEY = 'prompt-shell.language'
 
@@ -33,19 +34,21 @@ const PARTS = {
     author: () => import('./en/author.ts'),
     work: () => import('./en/work.ts'),
     sessions: () => import('./en/sessions.ts'),
-    signIn: () => import('./en/sign-in.ts')
+    signIn: () => import('./en/sign-in.ts'),
+    usage: () => import('./en/usage.ts')
   },
   ru: {
     frame: () => import('./ru/frame.ts'),
     author: () => import('./ru/author.ts'),
     work: () => import('./ru/work.ts'),
     sessions: () => import('./ru/sessions.ts'),
-    signIn: () => import('./ru/sign-in.ts')
+    signIn: () => import('./ru/sign-in.ts'),
+    usage: () => import('./ru/usage.ts')
   }
 }
 
 /** The texts that were loaded so far, by their names. */
-export const t = {} as Same<typeof frame & typeof author & typeof work & typeof sessions & typeof signIn>
+export const t = {} as Same<typeof frame & typeof author & typeof work & typeof sessions & typeof signIn & typeof usage>
 
 /** The words for an error of the service in the language of the console; `undefined` in English, whose words are the service's own. */
 export let errorWords: (code: string, details?: Readonly<Record<string, unknown>>) => string | undefined = () => undefined

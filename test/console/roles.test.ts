@@ -7,7 +7,7 @@ import { buildConsole, openConsole } from '../helpers/console.ts'
 import { bearer, tokenEntry } from '../helpers/tokens.ts'
 import { waitFor } from '../helpers/wait-for.ts'
 
-const AUTHOR = ['Prompts', 'Variables', 'Tools', 'Extensions', 'Problems']
+const AUTHOR = ['Prompts', 'Variables', 'Tools', 'Extensions', 'Problems', 'Usage']
 const WORK = ['Sessions', 'Approvals', 'Traces', 'Memory', 'Targets']
 
 /** A token, and what the console has for it. */
@@ -31,7 +31,7 @@ const [SEND, RUN, OPEN] = ['Send', 'Run on here…', 'Open a terminal on here']
 
 const HOLDERS: readonly Holder[] = [
   { name: 'reader', roles: 'read', rail: AUTHOR, home: '/prompts', offers: { [PROMPT]: ['Copy as curl'] }, lacks: WRITING },
-  { name: 'caller', roles: 'render+chat', rail: [], home: '/', offers: {}, lacks: { '/': ['New prompt'] } },
+  { name: 'caller', roles: 'render+chat', rail: ['Usage'], home: '/usage', offers: {}, lacks: {} },
   { name: 'author', roles: 'read+render+chat+write', rail: AUTHOR, home: '/prompts', offers: { ...WRITING, [PROMPT]: ['Save', 'Ask the model'] }, lacks: {} },
   { name: 'runner', roles: 'run', rail: WORK, home: '/sessions', offers: { '/sessions': ['Start a session'], 'of a skill': ['Skip'] }, lacks: { 'of a skill': [RUN], '/targets': [OPEN] } },
   { name: 'approver', roles: 'approve', rail: ['Approvals'], home: '/approvals', offers: { '/approvals': [RUN, 'Edit', 'Skip'] }, lacks: {} },

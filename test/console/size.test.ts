@@ -30,7 +30,7 @@ describe('What browsers load of the console, compressed,', () => {
 
   const entry = (name: string): string => Object.entries(outputs).find(([, { entryPoint }]) => entryPoint === name)?.[0] as string
 
-  const PARTS = ['frame', 'author', 'work', 'sessions', 'sign-in']
+  const PARTS = ['frame', 'author', 'work', 'sessions', 'sign-in', 'usage']
 
   /** Parts of the texts in one language. */
   const texts = (language: string, ...parts: readonly string[]): ReadonlySet<string> =>
@@ -62,10 +62,10 @@ describe('What browsers load of the console, compressed,', () => {
   }
 
   for (const [language, other] of [['English', 'ru'], ['Russian', 'en']] as const) {
-    it(`is at most 351 KB for all screens but that of terminals, in ${language}`, () => {
+    it(`is at most 354 KB for all screens but that of terminals, in ${language}`, () => {
       const left = new Set([...ofTerminals(), entry('console/terminals/terminal-page.tsx'), ...PARTS.map(part => entry(`console/text/${other}/${part}.ts`))])
       const size = sizeOf(Object.keys(outputs).filter(path => !left.has(path)))
-      assert.ok(size <= 351 * KB, `${size} bytes`)
+      assert.ok(size <= 354 * KB, `${size} bytes`)
     })
   }
 

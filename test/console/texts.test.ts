@@ -4,6 +4,7 @@ import { before, describe, it } from 'node:test'
 import { texts as author } from '../../console/text/en/author.ts'
 import { texts as frame } from '../../console/text/en/frame.ts'
 import { texts as sessions } from '../../console/text/en/sessions.ts'
+import { texts as usage } from '../../console/text/en/usage.ts'
 import { texts as work } from '../../console/text/en/work.ts'
 import { buildConsole } from '../helpers/console.ts'
 
@@ -14,10 +15,12 @@ const LOADED = [
   ['console/main.tsx', frame],
   ['console/frame/author-screens.ts', { ...frame, ...author }],
   ['console/prompts/prompt-page.tsx', { ...frame, ...author }],
-  ['console/frame/work-screens.ts', { ...frame, ...work, ...sessions }],
-  ['console/sessions/timeline.tsx', { ...frame, ...work, ...sessions }],
-  ['console/sessions/retry-button.tsx', { ...frame, ...work, ...sessions }],
-  ['console/sessions/trace-page.tsx', { ...frame, ...work, ...sessions }],
+  ['console/prompts/releases/releases-tab.tsx', { ...frame, ...author, ...usage }],
+  ['console/usage/usage-page.tsx', { ...frame, ...usage }],
+  ['console/frame/work-screens.ts', { ...frame, ...work, ...sessions, ...usage }],
+  ['console/sessions/timeline.tsx', { ...frame, ...work, ...sessions, ...usage }],
+  ['console/sessions/retry-button.tsx', { ...frame, ...work, ...sessions, ...usage }],
+  ['console/sessions/trace-page.tsx', { ...frame, ...work, ...sessions, ...usage }],
   ['console/approvals/approvals-page.tsx', { ...frame, ...work }],
   ['console/terminals/terminal-page.tsx', { ...frame, ...work }],
   ['console/terminals/terminal-screen.tsx', { ...frame, ...work }],
@@ -51,7 +54,7 @@ describe('The texts of the console', () => {
 
   it('are all said somewhere, and stand in one part', () => {
     const said = new Set(Object.keys(inputs).filter(path => /^console\/.*\.tsx?$/.test(path) && !path.startsWith('console/text/')).flatMap(saidBy))
-    const all = [frame, author, work, sessions].flatMap(texts => Object.keys(texts))
+    const all = [frame, author, work, sessions, usage].flatMap(texts => Object.keys(texts))
     assert.deepEqual(all.filter(name => !said.has(name)), [])
     assert.equal(new Set(all).size, all.length)
   })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { before, describe, it } from 'node:test'
 import { build } from 'esbuild'
-import { axisOf, type Call, cameOf, type Facts, isInDoubt, type Line, linesOf, retryOf, type Step } from '../../console/sessions/audit.ts'
+import { axisOf, type Call, cameOf, type Facts, isInDoubt, type Line, linesOf, retryOf, type Step, sumOfCosts } from '../../console/sessions/audit.ts'
 import { texts as english } from '../../console/text/en/sessions.ts'
 import { texts as russian } from '../../console/text/ru/sessions.ts'
 
@@ -106,6 +106,25 @@ describe('A call in a timeline', () => {
   it('has the tokens and the id of a child session', () => {
     const { tokens, session } = callOf(audit([said('x'), { begun: [{ ...effect('1.0', 'child'), session: 'abc' }] }], [{ kind: 'result', effect: '1.0', result: '', spent: { steps: 1, tokens: 9 } }])) ?? {}
     assert.deepEqual([tokens, session], [9, 'abc'])
+  })
+
+  const usage = (usd?: number | null): Facts => ({ kind: 'result', effect: '1.0', result: '', usage: { input: 3, output: 4, ...usd !== undefined && { usd } } })
+  const costs: ReadonlyArray<readonly [name: string, fact: Facts, cost: Call['cost']]> = [
+    ['what it cost', usage(0.25), { costUsd: 0.25, unpricedCalls: 0 }],
+    ['that its model costs nothing', usage(0), { costUsd: 0, unpricedCalls: 0 }],
+    ['that nobody knows what it cost', usage(null), { unpricedCalls: 1 }],
+    ['no cost in an older log', usage(), undefined],
+    ['what a child session cost', { kind: 'failure', effect: '1.0', code: 'X', message: '', spent: { steps: 1, tokens: 9, usd: 0.5, unpriced: 2 } }, { costUsd: 0.5, unpricedCalls: 2 }],
+    ['that nobody knows what a child session cost', { kind: 'result', effect: '1.0', result: '', spent: { steps: 1, tokens: 9, unpriced: 2 } }, { costUsd: undefined, unpricedCalls: 2 }],
+    ['no cost of a child session in an older log', { kind: 'result', effect: '1.0', result: '', spent: { steps: 1, tokens: 9 } }, undefined]
+  ]
+  for (const [name, fact, cost] of costs) {
+    it(`has ${name}`, () => assert.deepEqual(callOf(audit([said('x'), { begun: [effect('1.0', 'llm')] }], [fact]))?.cost, cost))
+  }
+
+  it('costs with others what is known, and how many are not', () => {
+    const calls = costs.map(([, fact]) => callOf(audit([said('x'), { begun: [effect('1.0', 'llm')] }], [fact])) as Call)
+    assert.deepEqual([sumOfCosts(calls), sumOfCosts([]), sumOfCosts(calls.slice(3, 4)), sumOfCosts(calls.slice(2, 3))], [{ costUsd: 0.75, unpricedCalls: 5 }, undefined, undefined, { costUsd: undefined, unpricedCalls: 1 }])
   })
 
   it('that begins again keeps its line, and says that it did', () => {

@@ -86,6 +86,7 @@ export async function startScene (t: TestContext): Promise<Scene> {
       { name: 'tools', path: '/tools' },
       { name: 'tool', path: '/tools/crm.ticket' },
       { name: 'problems', path: '/problems' },
+      { name: 'usage', path: '/usage' },
       { name: 'sessions', path: '/sessions' },
       { name: 'start', path: '/sessions/new' },
       { name: 'start-skill', path: '/sessions/new?of=skills/disk-full' },

@@ -10,6 +10,7 @@ import { Revealed } from '../../parts/reveal.tsx'
 import { Rows, Table } from '../../parts/table.tsx'
 import { When } from '../../parts/when.tsx'
 import { t } from '../../text/text.ts'
+import { lastDays, numbersInWords, useUsage } from '../../usage/usage.ts'
 import type { Workpiece } from '../use-draft.ts'
 import { isRefusal, replaceText } from './changes.ts'
 import { LabelForm, type Plan } from './label-form.tsx'
@@ -17,9 +18,32 @@ import { meaningOf } from './meaning.ts'
 import { type Releases, shareOf, useReleases, useRequests, wordsOf } from './use-releases.ts'
 import { meaningInWords } from './words.ts'
 
+/** What was counted of calls of a prompt today and in 30 days, by version or by label. */
+function useCounted (id: string, by: 'version' | 'label') {
+  const [today, month] = [useUsage({ ...lastDays(1), prompt: id, by }).data, useUsage({ ...lastDays(30), prompt: id, by }).data]
+  return { ofToken: month?.ofToken, spans: today === undefined || month === undefined ? undefined : [[1, today.rows], [30, month.rows]] as const }
+}
+
+type Spans = ReturnType<typeof useCounted>['spans']
+
+/** The numbers of a version or a label, or that there are none; nothing until it is known. */
+function Counted ({ spans, by, name }: { readonly spans: Spans, readonly by: 'version' | 'label', readonly name: string }) {
+  if (spans === undefined) return null
+  const counted = spans.flatMap(([days, rows]) => {
+    const row = rows.find(each => each[by] === name)
+    return row === undefined ? [] : [{ days, row }]
+  })
+  return (
+    <div className='quiet num'>
+      {counted.length === 0 ? t.nothingCounted : counted.map(({ days, row }) => <div key={days}>{t.countedIn(days)}: {numbersInWords(row)}</div>)}
+    </div>
+  )
+}
+
 /** The tab with the versions of a prompt, what its labels mean, the form that changes one of them, and the moves of labels so far. */
 export function ReleasesTab ({ id, piece }: { readonly id: string, readonly piece: Workpiece }) {
   const query = useReleases(id)
+  const [versions, labels] = [useCounted(id, 'version'), useCounted(id, 'label')]
   const mayWrite = useMay('write')
   const [plan, setPlan] = useState<Plan>()
   return (
@@ -27,12 +51,13 @@ export function ReleasesTab ({ id, piece }: { readonly id: string, readonly piec
       {({ value }) => (
         <div className='stack'>
           {!value.recorded && <p className='note'>{t.notRecorded}</p>}
+          {versions.ofToken !== undefined && <p className='note'>{t.countedOfToken(versions.ofToken)}</p>}
           {plan !== undefined && (
             <LabelForm key={`${plan.kind} ${plan.label}`} id={id} piece={piece} plan={plan} releases={value} onClose={() => { setPlan(undefined) }} />
           )}
           <div className='split aside'>
-            <Versions id={id} releases={value} piece={piece} mayWrite={mayWrite} />
-            <Labels id={id} releases={value} onPlan={mayWrite ? setPlan : undefined} />
+            <Versions id={id} releases={value} piece={piece} mayWrite={mayWrite} counted={versions.spans} />
+            <Labels id={id} releases={value} counted={labels.spans} onPlan={mayWrite ? setPlan : undefined} />
           </div>
           <Moves moves={value.moves} />
         </div>
@@ -41,11 +66,12 @@ export function ReleasesTab ({ id, piece }: { readonly id: string, readonly piec
   )
 }
 
-function Versions ({ id, releases, piece, mayWrite }: {
+function Versions ({ id, releases, piece, mayWrite, counted }: {
   readonly id: string
   readonly releases: Releases
   readonly piece: Workpiece
   readonly mayWrite: boolean
+  readonly counted: Spans
 }) {
   const [error, setError] = useState<unknown>()
   const [refused, setRefused] = useState<number>()
@@ -87,6 +113,7 @@ function Versions ({ id, releases, piece, mayWrite }: {
               id={id}
               version={version}
               releases={releases}
+              counted={counted}
               onRestore={mayWrite ? () => { void restore(version.n) } : undefined}
                                         />)}
           </Table>
@@ -105,10 +132,11 @@ function Newest ({ releases: { versions, latest } }: { readonly releases: Releas
   return <>{t.versionOf(version.n)}, {version.by}, <When at={version.at} /> <Revealed text={version.note ?? ''} /></>
 }
 
-function VersionRow ({ id, version: { n, note, source, from, by, at }, releases, onRestore }: {
+function VersionRow ({ id, version: { n, note, source, from, by, at }, releases, counted, onRestore }: {
   readonly id: string
   readonly version: Releases['versions'][number]
   readonly releases: Releases
+  readonly counted: Spans
   readonly onRestore: (() => void) | undefined
 }) {
   const isLatest = releases.latest === n
@@ -118,7 +146,7 @@ function VersionRow ({ id, version: { n, note, source, from, by, at }, releases,
   })
   return (
     <tr>
-      <td>
+      <td className='told'>
         <div className='row wrap-row'>
           <b className='num'>{n}</b>
           {labels.map(({ label, share }) => (
@@ -129,6 +157,7 @@ function VersionRow ({ id, version: { n, note, source, from, by, at }, releases,
           ))}
           {isLatest && <span className={releases.unlabelled === 'latest' ? 'chip accent' : 'chip'}>latest</span>}
         </div>
+        <Counted spans={counted} by='version' name={String(n)} />
       </td>
       <td className='wrap'><Revealed text={note ?? (from === undefined ? source ?? '' : t.restoredFrom(from))} /></td>
       <td className='wide quiet'>{by !== '' && `${by}, `}<When at={at} /></td>
@@ -167,7 +196,12 @@ function Asked ({ request }: { readonly request: Request | undefined }) {
 }
 
 /** What each label means, and what callers without a label get; with the buttons that begin to change it. */
-function Labels ({ id, releases, onPlan }: { readonly id: string, readonly releases: Releases, readonly onPlan: ((plan: Plan) => void) | undefined }) {
+function Labels ({ id, releases, counted, onPlan }: {
+  readonly id: string
+  readonly releases: Releases
+  readonly counted: Spans
+  readonly onPlan: ((plan: Plan) => void) | undefined
+}) {
   const { labels, moves, unlabelled, latest, before } = releases
   const requests = useRequests(id, Object.keys(releases.looks).length > 0).data ?? []
   const newest = requests.filter((each, index) => requests.findIndex(({ label }) => label === each.label) === index)
@@ -189,6 +223,7 @@ function Labels ({ id, releases, onPlan }: { readonly id: string, readonly relea
                 <span className={label === unlabelled ? 'chip accent' : 'chip'}>{label}</span> <b className='num'>{meaningInWords(meaning)}</b>
                 {move !== undefined && <span className='quiet'>{move.by}, <When at={move.at} /></span>}
               </div>
+              <Counted spans={counted} by='label' name={label} />
               <Asked request={newest.find(each => each.label === label)} />
               {onPlan !== undefined && (
                 <div className='row wrap-row'>
@@ -217,10 +252,13 @@ function Labels ({ id, releases, onPlan }: { readonly id: string, readonly relea
           <li key={request.id} className='item stack tight'><div><span className='chip'>{request.label}</span></div><Asked request={request} /></li>
         ))}
         {Object.keys(labels).length === 0 && <li className='item quiet'>{t.noLabels}</li>}
-        <li className='item row wrap-row'>
-          <span className='quiet'>{t.withoutLabelGet}</span>
-          <span className='chip accent'>{meaningOf(releases, unlabelled) === undefined ? 'latest' : unlabelled}</span>
-          {serves !== 'latest' && <b className='num'>{meaningInWords(serves)}</b>}
+        <li className='item stack tight'>
+          <div className='row wrap-row'>
+            <span className='quiet'>{t.withoutLabelGet}</span>
+            <span className='chip accent'>{meaningOf(releases, unlabelled) === undefined ? 'latest' : unlabelled}</span>
+            {serves !== 'latest' && <b className='num'>{meaningInWords(serves)}</b>}
+          </div>
+          {meaningOf(releases, unlabelled) === undefined && <Counted spans={counted} by='label' name='' />}
         </li>
       </ul>
     </section>

@@ -156,7 +156,6 @@ export const texts = {
   endGivenUp: 'It was given up with the session: nobody knows how far it came.',
   wasAsked: (rule: string) => `A person was asked: ${rule}.`,
   wasDecided: (by: string, isYes: boolean, took: string) => `${by} ${isYes ? 'allowed' : 'refused'} it after ${took}.`,
-  tokensOf: (input: string, output: string) => `${input} read, ${output} written`,
   retrySession: 'Retry',
   retryTitle: 'Try it once more?',
   retrySay: 'A new session begins with a copy of all that was said before. Then these words are sent again:',

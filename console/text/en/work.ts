@@ -1,4 +1,4 @@
-import { plural } from '../plural.ts'
+import { numberIn, plural } from '../plural.ts'
 
 const n = plural('en')
 
@@ -53,7 +53,7 @@ export const texts = {
   what: 'What',
   useKind: (kind: string) => ({ llm: 'model', tool: 'tool', exec: 'command', check: 'check', read: 'read', apply: 'files', commit: 'commit', remember: 'memory' })[kind] ?? kind,
   stepOf: (step: string, max: string) => `step ${step} of ${max}`,
-  usedOf: (steps: string, tokens: string) => `${steps} calls, ${tokens} tokens`,
+  usedOf: (steps: string, tokens: string) => `${steps} ${n(numberIn(steps), 'call', 'calls')}, ${tokens} tokens`,
   forkOf: 'goes on from another session',
   goOnFromHere: 'Go on from here',
   cancelSkill: 'Cancel skill',

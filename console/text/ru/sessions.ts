@@ -157,7 +157,6 @@ export const texts: Same<typeof en> = {
   endGivenUp: 'Прекращено вместе с сессией: никто не знает, что успело выполниться.',
   wasAsked: rule => `Спрошен человек: ${rule}.`,
   wasDecided: (by, isYes, took) => `${by}: ${isYes ? 'разрешено' : 'отклонено'} через ${took}.`,
-  tokensOf: (input, output) => `прочитано ${input}, написано ${output}`,
   retrySession: 'Повторить',
   retryTitle: 'Попробовать ещё раз?',
   retrySay: 'Новая сессия начнётся с копии всего, что было сказано до этого. Затем ещё раз будут отправлены эти слова:',

@@ -9,13 +9,12 @@ type Reply = paths['/api/usage']['get']['responses']['200']['content']['applicat
 export type Usage = Reply['rows'][number]
 type Query = NonNullable<paths['/api/usage']['get']['parameters']['query']>
 
-/** What was counted of calls of models. The service adds counts up for a second, and nobody waits for them. */
+/** What was counted of calls of models. A row of counts is read for each day, so it is asked for when a screen opens, not again and again. */
 export function useUsage (query: Query) {
   return useQuery({
     queryKey: ['usage', query],
     queryFn: () => take(api.GET('/api/usage', { params: { query } })),
-    placeholderData: before => before,
-    refetchInterval: 60_000
+    placeholderData: before => before
   })
 }
 

@@ -107,9 +107,12 @@ export class UsageLedger {
     const days = daysBetween(from, to)
     const places = by.map(key => USAGE_KEYS.indexOf(key))
     const only = USAGE_KEYS.flatMap((key, place) => wanted[key] === undefined ? [] : [{ place, value: wanted[key] }])
+    // Most rows of a day are told apart without being parsed.
+    const marks = only.filter(({ place }) => place > 0).map(({ value }) => JSON.stringify(value))
     const sums = new Map<string, number[]>()
     const take = (day: string, rows: ReadonlyMap<string, Counts>): void => {
       for (const [text, counts] of rows) {
+        if (!marks.every(mark => text.includes(mark))) continue
         const values = [day, ...JSON.parse(text) as string[]]
         if (only.every(({ place, value }) => values[place] === value)) addRow(sums, JSON.stringify(places.map(place => values[place])), counts)
       }

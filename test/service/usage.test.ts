@@ -51,6 +51,8 @@ describe('a price', () => {
 
   const wrong: ReadonlyArray<readonly [name: string, text: string, message: RegExp]> = [
     ['that is no number', 'date: 2026-01-01\nmodels: { m: { input: cheap } }', /models\.m\.input must be number/],
+    ['that is no number of any size', 'date: "2026-01-01"\nmodels: { m: { input: .nan } }', /models\.m\.input must be/],
+    ['without an end', 'date: "2026-01-01"\nmodels: { m: { input: .inf } }', /models\.m\.input must be/],
     ['below nothing', 'date: "2026-01-01"\nmodels: { m: { input: -1 } }', /models\.m\.input must be >= 0/],
     ['without its day', 'models: {}', /date/],
     ['in a text that is none', '{', /neither JSON nor YAML/]

@@ -20,8 +20,10 @@ import { meaningInWords } from './words.ts'
 
 /** What was counted of calls of a prompt today and in 30 days, by version or by label. */
 function useCounted (id: string, by: 'version' | 'label') {
-  const [today, month] = [useUsage({ ...lastDays(1), prompt: id, by }).data, useUsage({ ...lastDays(30), prompt: id, by }).data]
-  return { ofToken: month?.ofToken, spans: today === undefined || month === undefined ? undefined : [[1, today.rows], [30, month.rows]] as const }
+  const { data: today, error: one } = useUsage({ ...lastDays(1), prompt: id, by })
+  const { data: month, error: other } = useUsage({ ...lastDays(30), prompt: id, by })
+  const spans = today === undefined || month === undefined ? undefined : [[1, today.rows], [30, month.rows]] as const
+  return { ofToken: month?.ofToken, error: one ?? other, spans }
 }
 
 type Spans = ReturnType<typeof useCounted>['spans']
@@ -51,6 +53,7 @@ export function ReleasesTab ({ id, piece }: { readonly id: string, readonly piec
       {({ value }) => (
         <div className='stack'>
           {!value.recorded && <p className='note'>{t.notRecorded}</p>}
+          {versions.error !== null && <ErrorNote error={versions.error} />}
           {versions.ofToken !== undefined && <p className='note'>{t.countedOfToken(versions.ofToken)}</p>}
           {plan !== undefined && (
             <LabelForm key={`${plan.kind} ${plan.label}`} id={id} piece={piece} plan={plan} releases={value} onClose={() => { setPlan(undefined) }} />

@@ -5,7 +5,7 @@ import { Decoration, type DecorationSet, EditorView, keymap, lineNumbers } from 
 import { classHighlighter } from '@lezer/highlight'
 import { useEffect, useRef, useState } from 'react'
 import type { Syntax } from '../prompts/entry.ts'
-import { t } from '../text/text.ts'
+import { t, withTexts } from '../text/text.ts'
 import { jsonMode } from './json-mode.ts'
 import { registry } from './registry.ts'
 import { offsetOf, type Place, type Remark, remarkMarks, showRemarks } from './remarks.ts'
@@ -109,7 +109,7 @@ export function Editor ({ value, onChange, language, label, remarks, marked, onC
     if (!isTemplate) return
     let isGone = false
     const read = () => ({ syntax: calls.current.language as Syntax, names: calls.current.names as PromptNames })
-    import('./assist.ts').then(
+    withTexts('tabs', import('./assist.ts')).then(
       ({ assist }) => { if (!isGone) view.current?.dispatch({ effects: help.current.reconfigure(assist(read, registry)) }) },
       () => { if (!isGone) setHelpless(true) }
     )

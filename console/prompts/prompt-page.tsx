@@ -19,10 +19,10 @@ import { useDraft, type Workpiece } from './use-draft.ts'
 import { Workbench } from './workbench.tsx'
 
 const PromptActions = lazyPart(async () => (await import('./prompt-actions.tsx')).PromptActions)
-const CompareTab = lazyPart(async () => (await import('./releases/compare-tab.tsx')).CompareTab)
-const ReleasesTab = lazyPart(async () => (await withTexts('usage', import('./releases/releases-tab.tsx'))).ReleasesTab)
-const SavedLine = lazyPart(async () => (await import('./releases/saved-line.tsx')).SavedLine)
-const TestsTab = lazyPart(async () => (await import('./tests/tests-tab.tsx')).TestsTab)
+const CompareTab = lazyPart(async () => (await withTexts('tabs', import('./releases/compare-tab.tsx'))).CompareTab)
+const ReleasesTab = lazyPart(async () => (await withTexts('tabs', withTexts('usage', import('./releases/releases-tab.tsx')))).ReleasesTab)
+const SavedLine = lazyPart(async () => (await withTexts('tabs', import('./releases/saved-line.tsx'))).SavedLine)
+const TestsTab = lazyPart(async () => (await withTexts('tabs', import('./tests/tests-tab.tsx'))).TestsTab)
 const SettingsTab = lazyPart(async () => (await import('./json-tabs.tsx')).SettingsTab)
 const RawTab = lazyPart(async () => (await import('./json-tabs.tsx')).RawTab)
 const UsesTab = lazyPart(async () => (await import('./uses-tabs.tsx')).UsesTab)

@@ -6,7 +6,7 @@ import type { Place, Remark } from '../edit/remarks.ts'
 import type { PromptNames } from '../edit/template-names.ts'
 import { Icon } from '../parts/icons.tsx'
 import { number } from '../parts/time.ts'
-import { t } from '../text/text.ts'
+import { t, withTexts } from '../text/text.ts'
 import { keepTried, readTried } from './tried.ts'
 import { type Entry, hasHistory, type Message, nameOf, ROLES, storedForm, type Syntax, syntaxOf, textOf, triedBy } from './entry.ts'
 import { fieldsOf } from './parameters.ts'
@@ -18,8 +18,8 @@ import { usePreview } from './use-preview.ts'
 import { VariablesForm } from './variables-form.tsx'
 import { lazyPart } from '../parts/lazy-part.tsx'
 
-const Playground = lazyPart(async () => (await import('./play/playground.tsx')).Playground) as typeof PlaygroundOf
-const CaseDialog = lazyPart(async () => (await import('./play/playground.tsx')).CaseDialog) as typeof CaseDialogOf
+const Playground = lazyPart(async () => (await withTexts('tabs', import('./play/playground.tsx'))).Playground) as typeof PlaygroundOf
+const CaseDialog = lazyPart(async () => (await withTexts('tabs', import('./play/playground.tsx'))).CaseDialog) as typeof CaseDialogOf
 
 /** The tab in which an author writes a prompt: the messages on the left, the variables and the preview on the right. */
 export function Workbench ({ id, piece, place }: { readonly id: string, readonly piece: Workpiece, readonly place: Place & { readonly message: number } }) {

@@ -3,12 +3,13 @@ import { type texts as author } from './en/author.ts'
 import { type texts as frame } from './en/frame.ts'
 import { type texts as sessions } from './en/sessions.ts'
 import { type texts as signIn } from './en/sign-in.ts'
+import { type texts as tabs } from './en/tabs.ts'
 import { type texts as usage } from './en/usage.ts'
 import { type texts as work } from './en/work.ts'
 import { type Same } from './same.ts'
 
 /** The parts of the texts. Each part is loaded together with the screens that show it. */
-export type TextPart = 'frame' | 'author' | 'work' | 'sessions' | 'signIn' | 'usage'
+export type TextPart = 'frame' | 'author' | 'tabs' | 'work' | 'sessions' | 'signIn' | 'usage'
 
 const KEY = 'prompt-shell.language'
 
@@ -32,6 +33,7 @@ const PARTS = {
   en: {
     frame: () => import('./en/frame.ts'),
     author: () => import('./en/author.ts'),
+    tabs: () => import('./en/tabs.ts'),
     work: () => import('./en/work.ts'),
     sessions: () => import('./en/sessions.ts'),
     signIn: () => import('./en/sign-in.ts'),
@@ -40,6 +42,7 @@ const PARTS = {
   ru: {
     frame: () => import('./ru/frame.ts'),
     author: () => import('./ru/author.ts'),
+    tabs: () => import('./ru/tabs.ts'),
     work: () => import('./ru/work.ts'),
     sessions: () => import('./ru/sessions.ts'),
     signIn: () => import('./ru/sign-in.ts'),
@@ -48,7 +51,7 @@ const PARTS = {
 }
 
 /** The texts that were loaded so far, by their names. */
-export const t = {} as Same<typeof frame & typeof author & typeof work & typeof sessions & typeof signIn & typeof usage>
+export const t = {} as Same<typeof frame & typeof author & typeof tabs & typeof work & typeof sessions & typeof signIn & typeof usage>
 
 /** The words for an error of the service in the language of the console; `undefined` in English, whose words are the service's own. */
 export let errorWords: (code: string, details?: Readonly<Record<string, unknown>>) => string | undefined = () => undefined

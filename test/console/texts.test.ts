@@ -4,6 +4,8 @@ import { before, describe, it } from 'node:test'
 import { texts as author } from '../../console/text/en/author.ts'
 import { texts as frame } from '../../console/text/en/frame.ts'
 import { texts as sessions } from '../../console/text/en/sessions.ts'
+import { texts as signIn } from '../../console/text/en/sign-in.ts'
+import { texts as tabs } from '../../console/text/en/tabs.ts'
 import { texts as usage } from '../../console/text/en/usage.ts'
 import { texts as work } from '../../console/text/en/work.ts'
 import { buildConsole } from '../helpers/console.ts'
@@ -13,9 +15,14 @@ interface Input { readonly imports: ReadonlyArray<{ readonly path: string, reado
 /** What is loaded at once, and the texts that are there by then. */
 const LOADED = [
   ['console/main.tsx', frame],
+  ['console/api/sign-in.ts', { ...frame, ...signIn }],
   ['console/frame/author-screens.ts', { ...frame, ...author }],
   ['console/prompts/prompt-page.tsx', { ...frame, ...author }],
-  ['console/prompts/releases/releases-tab.tsx', { ...frame, ...author, ...usage }],
+  ['console/prompts/releases/releases-tab.tsx', { ...frame, ...author, ...tabs, ...usage }],
+  ['console/prompts/tests/tests-tab.tsx', { ...frame, ...author, ...tabs }],
+  ['console/prompts/play/playground.tsx', { ...frame, ...author, ...tabs }],
+  ['console/prompts/releases/compare-tab.tsx', { ...frame, ...author, ...tabs }],
+  ['console/prompts/releases/saved-line.tsx', { ...frame, ...author, ...tabs }],
   ['console/usage/usage-page.tsx', { ...frame, ...usage }],
   ['console/frame/work-screens.ts', { ...frame, ...work, ...sessions, ...usage }],
   ['console/sessions/timeline.tsx', { ...frame, ...work, ...sessions, ...usage }],
@@ -24,7 +31,7 @@ const LOADED = [
   ['console/approvals/approvals-page.tsx', { ...frame, ...work }],
   ['console/terminals/terminal-page.tsx', { ...frame, ...work }],
   ['console/terminals/terminal-screen.tsx', { ...frame, ...work }],
-  ['console/edit/assist.ts', { ...frame, ...author }],
+  ['console/edit/assist.ts', { ...frame, ...author, ...tabs }],
   ['console/edit/difference.tsx', frame]
 ] as const
 
@@ -54,7 +61,7 @@ describe('The texts of the console', () => {
 
   it('are all said somewhere, and stand in one part', () => {
     const said = new Set(Object.keys(inputs).filter(path => /^console\/.*\.tsx?$/.test(path) && !path.startsWith('console/text/')).flatMap(saidBy))
-    const all = [frame, author, work, sessions, usage].flatMap(texts => Object.keys(texts))
+    const all = [frame, author, tabs, work, sessions, signIn, usage].flatMap(texts => Object.keys(texts))
     assert.deepEqual(all.filter(name => !said.has(name)), [])
     assert.equal(new Set(all).size, all.length)
   })

@@ -31,7 +31,7 @@ export const configSchema = Type.Object({
   AUTH_AUDIENCE: optional({ description: 'Audiences that such a JWT may be for, separated by commas; the first that is an address is told to MCP clients, such as `https://prompts.example.com/mcp`.' }),
   AUTH_CLIENT_ID: optional({ description: 'Public client of that provider by which the console signs in, with `/console/` as its redirect address; without it the console asks for a token.' }),
   AUTH_SCOPE: Type.String({ default: 'openid', minLength: 1, description: 'Scopes that the console asks for, separated by spaces; those that are not OpenID Connect\'s own are told to MCP clients, too.' }),
-  AUTH_GRACE_MS: Type.Integer({ default: 0, minimum: 0, description: 'How long sessions go on after the last JWT of their owner has expired.' }),
+  AUTH_GRACE_MS: Type.Integer({ default: 86_400_000, minimum: 0, description: 'How long sessions go on after the last JWT of their owner has expired; a row of `identities` that is taken away ends them at once.' }),
   AUTH: Type.Union([Type.Literal('on'), Type.Literal('off')], { default: 'on', description: 'Without tokens, `on` keeps the service on loopback addresses, and `off` lets in everyone who can reach it.' }),
   ALLOWED_HOSTS: optional({ description: 'Names that the service may be called by without tokens, separated by commas; addresses and `localhost` always may.' }),
   RATE_LIMIT_REQUESTS: Type.Integer({ default: 0, minimum: 0, description: 'Requests that a token may make a minute, where its entry says nothing else; 0 for no limit.' }),

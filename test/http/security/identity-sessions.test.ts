@@ -29,7 +29,7 @@ async function identified (t: TestContext): Promise<Identified> {
   return {
     place,
     provider,
-    start: (environment = {}, identities = [ANN, OTHER]) => place.start({ identities }, { ...provider.environment(place.operatorFile), ...environment }),
+    start: (environment = {}, identities = [ANN, OTHER]) => place.start({ identities }, { ...provider.environment(place.operatorFile), AUTH_GRACE_MS: '0', ...environment }),
     // Clocks may differ by a minute.
     ann: async (seconds = 600) => ({ authorization: `Bearer ${await provider.token({ exp: Math.floor(Date.now() / 1000) + seconds - 60 })}` })
   }

@@ -30,13 +30,13 @@ describe('the package', () => {
     assert.deepEqual([...tops].toSorted(), ['CONTRIBUTING.md', 'LICENSE', 'README.md', 'SECURITY.md', 'dist', 'docs', 'examples', 'jsonschema', 'npm-shrinkwrap.json', 'package.json', 'prompts.json'])
   })
 
-  it('stays within 520 files, 3.6 MB packed and 13 MB unpacked', () => {
-    assert.ok(packed.entryCount <= 520, `${packed.entryCount} files`)
+  it('stays within 560 files, 3.6 MB packed and 13 MB unpacked', () => {
+    assert.ok(packed.entryCount <= 560, `${packed.entryCount} files`)
     assert.ok(packed.size <= 3_600_000, `${packed.size} bytes`)
     assert.ok(packed.unpackedSize <= 13_000_000, `${packed.unpackedSize} bytes`)
   })
 
-  it('installs the tree of the lock file, without a warning, in at most 130 MB', async t => {
+  it('installs the tree of the lock file, without a warning, in at most 132 MB', async t => {
     if (!await isRegistryReachable()) return t.skip('the registry of npm cannot be reached')
     const registry = await openRegistry(t, join(folder.path, packed.filename))
     await folder.write('app/package.json', '{ "private": true }')
@@ -45,7 +45,7 @@ describe('the package', () => {
     assert.doesNotMatch(stdout + stderr, /warn/i)
     assert.deepEqual(await differencesFromLock(join(cwd, 'node_modules/ai-prompt-shell')), [])
     const { stdout: kilobytes } = await run('du', ['-sk', 'node_modules'], { cwd })
-    assert.ok(Number.parseInt(kilobytes) <= 130_000, kilobytes)
+    assert.ok(Number.parseInt(kilobytes) <= 132_000, kilobytes)
     const { stdout: wrote } = await run('npx', ['--no-install', 'ai-prompt-shell', 'init', 'hello'], { cwd })
     assert.match(wrote, /^wrote 6 files in hello\/$/m)
   })

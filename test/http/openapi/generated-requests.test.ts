@@ -133,9 +133,9 @@ describe('requests that are generated from openapi.json', () => {
 
 /**
  * The model that repeats what it is told has no embeddings, and wants nothing remembered; a confirmation and an approval need the digest of
- * what was shown; what one plan alone can take back is often changed by another request first; no commit is allowed; no target has terminals.
+ * what was shown; what one plan alone can take back is often changed by another request first; no commit is allowed; no target has terminals; nobody is sent notices.
  */
-const NEVER_GOOD: ReadonlySet<string> = new Set(['createEmbeddings', 'rememberPlan', 'confirmPlan', 'approveCommand', 'undoPlan', 'commitPlan', 'openTerminal', 'endTerminal', ...VOCABULARY.without])
+const NEVER_GOOD: ReadonlySet<string> = new Set(['createEmbeddings', 'rememberPlan', 'confirmPlan', 'approveCommand', 'undoPlan', 'commitPlan', 'openTerminal', 'endTerminal', 'resendNotice', 'testNotices', ...VOCABULARY.without])
 
 /** Sessions that wait for something, and what else can be named. */
 async function idsBelow (app: FastifyInstance): Promise<Vocabulary['below']> {

@@ -63,7 +63,7 @@ describe('openapi.json', () => {
 
   it('offers the values of what is one of several', () => {
     const choices = operations.flatMap(({ operation: { operationId, parameters = [] } }) => parameters.filter(({ schema }) => schema.enum !== undefined).map(({ name, schema }) => [operationId, name, schema.type, schema.enum]))
-    assert.deepEqual(choices.filter(([id]) => !String(id).endsWith('Alias')), [['renderPrompt', 'tools', 'string', ['live', 'record', 'stub']], ['chatWithPrompt', 'tools', 'string', ['live']], ['listSessions', 'status', 'string', ['running', 'waiting_input', 'waiting_approval', 'completed', 'failed', 'cancelled', 'expired', 'waiting', 'open', 'ended']], ['listSessions', 'kind', 'string', ['agents', 'skills', 'plans', 'terminals']], ['previewPlan', 'side', 'string', ['before', 'after', 'diff']]])
+    assert.deepEqual(choices.filter(([id]) => !String(id).endsWith('Alias')), [['renderPrompt', 'tools', 'string', ['live', 'record', 'stub']], ['chatWithPrompt', 'tools', 'string', ['live']], ['listSessions', 'status', 'string', ['running', 'waiting_input', 'waiting_approval', 'completed', 'failed', 'cancelled', 'expired', 'waiting', 'open', 'ended']], ['listSessions', 'kind', 'string', ['agents', 'skills', 'plans', 'terminals', 'releases']], ['previewPlan', 'side', 'string', ['before', 'after', 'diff']]])
     assert.deepEqual(operations.flatMap(({ operation: { parameters = [] } }) => parameters.filter(({ schema }) => schema.anyOf !== undefined)), [])
   })
 

@@ -71,7 +71,7 @@ const models = {
     // A summary is asked for as a whole.
     if (kind === 'chat') return { value: answerWith({ content: 'They have talked.' }), usage: { inputTokens: 1, outputTokens: 1 } }
     const deltas = last['role'] === 'tool' ? partsOf(String(last['content'])) : [{ tool_calls: [{ index: 0, ...callOf('work', JSON.stringify({ question: last['content'] ?? '' })) }] }]
-    return { frames: framesOf(deltas), ended: Promise.resolve({ outcome: 'complete', bytes: 4, usage: { prompt_tokens: 1, completion_tokens: 1 } }) }
+    return { frames: framesOf(deltas), counted: Promise.resolve({ usage: { inputTokens: 1, outputTokens: 1, isEstimate: false }, cost: undefined }) }
   }
 } as unknown as CountedModels
 

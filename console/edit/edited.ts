@@ -44,6 +44,8 @@ export function heard<T> (state: Edited<T>, stored: Tagged<T>): Edited<T> {
     return { ...state, base: stored, doubted: undefined, theirs: undefined, isRefused: false }
   }
   if (isSame(stored.value, state.mine) && state.half === undefined) return opened(stored)
+  // A choice replaces what the person was shown, and nothing newer: the save of it is refused then, and shows that.
+  if (state.isRefused) return state
   return isChanged(state) ? { ...state, theirs: stored } : opened(stored)
 }
 

@@ -68,6 +68,14 @@ describe('What is edited', () => {
     assert.ok(refused(sent(doubted), { value: 'theirs', tag: '2' }).isRefused)
   })
 
+  it('is chosen between what was shown: something newer comes with the refusal of the choice', () => {
+    const shown = refused(sent(typed(start, 'mine')), { value: 'b', tag: '2' })
+    assert.deepEqual(heard(shown, { value: 'c', tag: '3' }), shown)
+    const chosen = sent(resolved(heard(shown, { value: 'c', tag: '3' }), 'mine'))
+    assert.equal(chosen.base.tag, '2')
+    assert.equal(refused(chosen, { value: 'c', tag: '3' }).theirs?.value, 'c')
+  })
+
   it('is there again after it was dropped, as a change of what was opened, beside what others have stored since', () => {
     const dropped = typed(start, 'mine')
     assert.deepEqual([broughtBack(start, 'a', dropped)?.mine, broughtBack(start, 'a', dropped)?.base], ['mine', dropped.base])

@@ -113,8 +113,11 @@ describe('A token at the console', { skip: noChromium }, () => {
 
 async function assertOffered (page: Page, name: string, isOffered: boolean): Promise<void> {
   const found = page.getByRole('button', { name: new RegExp(`^${name}`) }).or(page.getByRole('link', { name })).first()
-  if (isOffered) await found.waitFor()
-  else assert.equal(await found.count(), 0, `${name} on ${page.url()}`)
+  if (isOffered) {
+    await found.waitFor().catch(async (error: unknown) => {
+      throw new Error(`no ${name} on ${page.url()}, but: ${await page.locator('body').innerText()}`, { cause: error })
+    })
+  } else assert.equal(await found.count(), 0, `${name} on ${page.url()}`)
 }
 
 /** Waits until a page has come, and all that it has asked for: streams, which never end, are not waited for. */

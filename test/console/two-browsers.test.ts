@@ -113,7 +113,9 @@ class Author {
   }
 
   async #focus (): Promise<boolean> {
-    await this.#editor().or(this.#conflict()).first().waitFor()
+    await this.#editor().or(this.#conflict()).first().waitFor().catch(async (error: unknown) => {
+      throw new Error(`neither the text nor a conflict is there, but: ${await this.#page.locator('body').innerText()}`, { cause: error })
+    })
     return await this.#editor().focus({ timeout: 2000 }).then(() => true, () => false)
   }
 

@@ -59,7 +59,7 @@ describe('A token at the console', { skip: noChromium }, () => {
     service.store.set('shenma:extensions:pack', JSON.stringify({ name: 'pack', version: '1.0.0', extensionType: 'prompt', contributes: { prompts: [{ name: 'one', userPrompt: 'One.' }] } }))
     service.store.set('shenma:agents:desk', JSON.stringify({ mode: 'tools', help: 'Ask.', system: 'Echo.', tools: [], messages: {} }))
     const origin = await service.listen()
-    await waitFor('the prompt', async () => (await service.get('/api/prompts/team.greet', bearer('reader'))).status === 200)
+    for (const path of ['prompts/team.greet', 'agents/desk']) await waitFor(path, async () => (await service.get(`/api/${path}`, bearer('admin'))).status === 200)
     return { service, origin }
   }
 

@@ -67,7 +67,7 @@ function onTested (turn: ReleaseTurn, ended: Ended): void {
   askForLook(turn)
 }
 
-/** One effect for each person who has to look, and each with what is based on checked again. */
+/** Begins one effect for each person who has to look. Before each, it is checked again that label, version and tests are still those that were shown. */
 function askForLook (turn: ReleaseTurn): void {
   const { setting: { change, diff, note, approvals: of }, author, tests, approvedBy: by } = turn.state
   turn.set({

@@ -107,7 +107,7 @@ export class UsageLedger {
     const days = daysBetween(from, to)
     const places = by.map(key => USAGE_KEYS.indexOf(key))
     const only = USAGE_KEYS.flatMap((key, place) => wanted[key] === undefined ? [] : [{ place, value: wanted[key] }])
-    // Most rows of a day are told apart without being parsed.
+    // A row that lacks the text of a wanted value is not meant, and need not be parsed.
     const marks = only.filter(({ place }) => place > 0).map(({ value }) => JSON.stringify(value))
     const sums = new Map<string, number[]>()
     const take = (day: string, rows: ReadonlyMap<string, Counts>): void => {

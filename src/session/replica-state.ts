@@ -89,7 +89,7 @@ export class SessionTurns {
     return Math.max(0, this.#most - this.#inside.size)
   }
 
-  /** Owners of whom a further session would wait here, whatever the room. */
+  /** Owners at their own bound, or with sessions that wait already: a further one of theirs would wait too, even while this replica has room. */
   get full (): Set<string> {
     return new Set([...this.#queues.keys(), ...[...this.#owners.keys()].filter(owner => this.#isFull(owner))])
   }

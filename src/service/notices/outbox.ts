@@ -59,7 +59,7 @@ const [ANNOUNCED, NEVER] = [15_000, 600_000]
 /** Between attempts, in ms. */
 const PAUSES = [5000, 30_000, 120_000, 600_000, 1_800_000, 3_600_000, 7_200_000, 14_400_000, 28_800_000, 28_800_000]
 
-/** In ms: how long a notice is tried. */
+/** In ms: after it, a notice that no receiver has taken is dead. */
 const DAY = 86_400_000
 
 /** Open queues of a receiver, and notices that one holds. */

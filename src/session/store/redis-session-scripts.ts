@@ -223,8 +223,9 @@ local first = redis.call('ZRANGE', KEYS[1], 0, 0, 'WITHSCORES')[2]
 return { counted, asked, redis.call('ZCARD', KEYS[1]), due, due > 0 and now - first or 0 }`
 
 /**
- * The Lua script that gives the sessions in which an approval waits: id, owner, a zero byte and definition, and when it was begun. Looks once in a
- * while at all open sessions. `KEYS`: due, asking, known. `ARGV`: prefix, how many ms the set counts then.
+ * The Lua script that gives the sessions in which an approval waits: id, owner, a zero byte and definition, and when it was begun. Makes
+ * the set anew of all open sessions once `known` has expired, since an earlier version of the service writes sessions without it.
+ * `KEYS`: due, asking, known. `ARGV`: prefix, and after how many ms `known` expires.
  */
 export const ASKING = `
 if redis.call('EXISTS', KEYS[3]) == 0 then

@@ -175,7 +175,7 @@ class RedisSessionStore implements SessionStore {
   readonly #owners: string
   /** Each `take` begins with the next shard, so that none is preferred. */
   #first = 0
-  /** Where it goes on: owners take turns. */
+  /** The owner whose turn came last: the next `take` goes on behind it, so that none is always first. */
   #turn = ''
 
   constructor (options: RedisSessionStoreOptions) {

@@ -135,6 +135,8 @@ export async function acceptSockets (app: App): Promise<void> {
       socket.close()
     },
     preClose (done) {
+      // What asks from now on is refused with 503: nobody would tell it to leave, and the close would wait for it.
+      app.websocketServer.close()
       for (const client of app.websocketServer.clients) leave(client)
       done()
     }

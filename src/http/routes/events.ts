@@ -197,6 +197,7 @@ class EventStreams {
   readonly #followers = new Set<StreamClient>()
   #timer: NodeJS.Timeout | undefined
   #unfollow: (() => void) | undefined
+  #isClosed = false
 
   constructor ({ registry, keyPrefix, rights, sessions }: FollowedService) {
     this.#registry = registry
@@ -223,10 +224,13 @@ class EventStreams {
     else greet()
     this.#unfollow ??= this.#feed.follow(changes => { for (const each of this.#followers) this.#tell(each, changes) })
     this.#timer ??= setInterval(() => { for (const each of this.#followers) write(each, ': still here\n\n') }, HEARTBEAT).unref()
+    if (this.#isClosed) stream.end()
     return stream
   }
 
+  /** A stream that is opened later ends at once: a closing service waits for every reply. */
   close (): void {
+    this.#isClosed = true
     for (const { stream } of this.#followers) stream.end()
   }
 

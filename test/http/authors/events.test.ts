@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { EventSourceParserStream } from 'eventsource-parser/stream'
 import { askingPlace } from '../../helpers/asking-skill.ts'
+import { sendLateRequest } from '../../helpers/late-request.ts'
 import { startRedisServer } from '../../helpers/redis-server.ts'
 import { startService } from '../../helpers/service.ts'
 import { createTemporaryFolder } from '../../helpers/temporary-folder.ts'
@@ -136,5 +137,9 @@ describe('GET /api/events', () => {
     const next = await follow(t, await listen())
     const [told] = await Promise.all([next(), app.close()])
     assert.equal(told, 'ended')
+  })
+
+  it('that is asked for while the service stops ends at once', { timeout: 30_000 }, async t => {
+    assert.match(await sendLateRequest(t, await startService(t, {}), '/api/events', ''), /^HTTP\/1.1 200 /)
   })
 })

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { describe, it, type TestContext } from 'node:test'
 import { text } from 'node:stream/consumers'
+import { sendLateRequest } from '../../helpers/late-request.ts'
 import { type Service, startService } from '../../helpers/service.ts'
 import { type AtEnd, shared } from '../../helpers/shared.ts'
 import { connectSocket, type SocketWishes } from '../../helpers/socket-client.ts'
@@ -72,6 +73,12 @@ describe('A connection to /ws', () => {
     const closed = once(socket, 'close') as Promise<[code: number]>
     await app.close()
     assert.equal((await closed)[0], 1001)
+  })
+
+  it('is refused by a service that is going away, and does not hold it up', { timeout: 30_000 }, async t => {
+    const service = await startService(t, {})
+    const reply = await sendLateRequest(t, service, '/ws', 'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n')
+    assert.match(reply, /^HTTP\/1.1 503 /)
   })
 })
 

@@ -89,7 +89,7 @@ function writeEntries (processes) {
   mkdirSync('.build/groups', { recursive: true })
   return processes.map((files, index) => {
     const path = `.build/groups/${String(index + 1).padStart(3, '0')}.test.js`
-    writeFileSync(path, files.map(file => `import '../test/${toJs(file)}'\n`).join(''))
+    writeFileSync(path, ['helpers/watchdog.ts', ...files].map(file => `import '../test/${toJs(file)}'\n`).join(''))
     return path
   })
 }

@@ -18,7 +18,7 @@ export function createBareApp (): App {
 
 /** Fastify that checks, logs and counts requests as the service does, with its own modules. */
 export function createYardstickApp (): App {
-  const { log }: { readonly log: FastifyBaseLogger } = openLog({ level: 'info', values: false })
+  const { log }: { readonly log: FastifyBaseLogger } = openLog({ level: 'info', values: false }, false)
   const app: App = fastify({
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),

@@ -19,7 +19,7 @@ const PRIMARY_EXTRA = 2000
 const DIAGNOSTIC_SIGNAL = 'SIGUSR2'
 
 const config = readConfig()
-const { log, end: endLog, abandon: abandonLog } = openLog({ level: config.LOG_LEVEL, values: config.LOG_VALUES })
+const { log, end: endLog, abandon: abandonLog } = openLog({ level: config.LOG_LEVEL, values: config.LOG_VALUES }, config.WORKERS !== 1)
 endEarlyBy(() => { void leaveEarly() })
 try {
   const count = config.WORKERS === 'auto' ? availableParallelism() : config.WORKERS

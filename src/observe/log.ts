@@ -1,3 +1,4 @@
+import { fstatSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { destination, type Logger, type LoggerOptions, pino } from 'pino'
 import { ServiceError } from '../base/errors.ts'
@@ -5,12 +6,12 @@ import { ServiceError } from '../base/errors.ts'
 /** Never logged, since they could hold secrets: Pino writes [Redacted]. Paths with `*` would cost time on every line. */
 const SECRETS = ['headers', 'req', 'request', 'config', 'environment', 'authorization', 'cookie', 'apiKey', 'password', 'token', 'secret', 'secrets']
 
-/** Lines are written together as soon as they have this many bytes, or after this time, in ms. */
-const BATCH_BYTES = 3840
+/** Lines are written together before they have more bytes than this, or after this time, in ms. */
+const BATCH_BYTES = 64 * 1024
 const BATCH_MILLISECONDS = 200
 
 /** In bytes: a write of this size stays whole when several processes write to one pipe (PIPE_BUF, man 7 pipe). */
-const MAX_WRITE_BYTES = 4096
+const SHARED_BATCH_BYTES = 4096
 
 /** Bytes kept while nobody reads the standard output; further lines are dropped, to spare the memory. */
 const MAX_WAITING_BYTES = 16 * 1024 * 1024
@@ -26,9 +27,11 @@ interface LogOptions {
 
 /**
  * Opens the log: JSON lines, or text on a terminal. Writes are batched, so that requests do not wait; lost lines are counted and reported.
- * Log nothing after `end`, which writes the waiting lines, unless nobody reads the standard output; `abandon` drops them, so that they cannot delay the exit.
+ * Log nothing after `end`, which writes the waiting lines, unless nobody reads the standard output; `abandon` drops them, so that they cannot
+ * delay the exit.
+ * @param isShared whether other processes write to the same standard output
  */
-export function openLog (settings: LogOptions) {
+export function openLog (settings: LogOptions, isShared: boolean) {
   const options = pinoOptions(settings)
   if (process.stdout.isTTY) {
     return {
@@ -37,25 +40,65 @@ export function openLog (settings: LogOptions) {
       abandon: () => {}
     }
   }
-  const output = destination({
-    dest: 1,
-    sync: false,
-    minLength: BATCH_BYTES,
-    maxWrite: MAX_WRITE_BYTES,
-    maxLength: MAX_WAITING_BYTES,
-    periodicFlush: BATCH_MILLISECONDS
-  })
-  const log = pino(options, output)
+  const most = isShared && !fstatSync(1).isFile() ? SHARED_BATCH_BYTES : BATCH_BYTES
+  // With a length of 0, its `flush` would wait for nothing.
+  const how = { dest: 1, sync: false, minLength: 1, maxWrite: most, maxLength: MAX_WAITING_BYTES, contentMode: 'buffer' } as const
+  const output = destination(how) as unknown as LogDestination
+  const log = pino(options, new LineBatch(output, most))
   logDrops(log, output)
-  return { log, end: () => endOutput(output), abandon: () => { abandonOutput(output) } }
+  return { log, end: () => endOutput(log, output), abandon: () => { abandonOutput(output) } }
 }
 
-type LogDestination = ReturnType<typeof destination>
+/** Its types know texts alone: https://github.com/pinojs/sonic-boom/blob/v4.2.1/types/index.d.ts */
+type LogDestination = Omit<ReturnType<typeof destination>, 'write'> & { write (lines: Buffer): boolean }
+
+/**
+ * A write costs as much as making several lines. Pino's destination batches, too, but measures the whole batch at each line:
+ * https://github.com/pinojs/sonic-boom/blob/v4.2.1/index.js#L321
+ */
+class LineBatch {
+  readonly #output: LogDestination
+  // Texts that live so long would fill the heap.
+  readonly #lines: Buffer
+  #length = 0
+
+  constructor (output: LogDestination, most: number) {
+    this.#output = output
+    this.#lines = Buffer.alloc(most)
+    setInterval(() => { this.#pass() }, BATCH_MILLISECONDS).unref()
+    // Before pino's own listeners, which then write all that the destination has.
+    process.prependListener('beforeExit', () => { this.#pass() }).prependListener('exit', () => { this.#pass() })
+  }
+
+  write (line: string): void {
+    const length = Buffer.byteLength(line)
+    const most = this.#lines.length
+    if (this.#length + length > most) this.#pass()
+    if (length > most) this.#output.write(Buffer.from(line))
+    else this.#length += this.#lines.write(line, this.#length)
+  }
+
+  flush (done: (error?: Error) => void): void {
+    this.#pass()
+    this.#output.flush(done)
+  }
+
+  flushSync (): void {
+    this.#pass()
+    this.#output.flushSync()
+  }
+
+  #pass (): void {
+    if (this.#length === 0) return
+    this.#output.write(Buffer.from(this.#lines.subarray(0, this.#length)))
+    this.#length = 0
+  }
+}
 
 /** Pino's flushSync at exit tries for ever on an unread pipe, hence this: https://github.com/pinojs/sonic-boom/blob/v4.2.1/index.js#L545 */
-async function endOutput (output: LogDestination): Promise<void> {
+async function endOutput (log: Logger, output: LogDestination): Promise<void> {
   // Flushed twice: the first flush may only have waited for a write under way. A pipe has no fsync, whose errors these would be.
-  const written = flush(output).then(() => flush(output)).then(() => true)
+  const written = flush(log).then(() => flush(log)).then(() => true)
   if (!await Promise.race([written, sleep(END_MILLISECONDS, false)])) abandonOutput(output)
 }
 
@@ -63,13 +106,15 @@ function abandonOutput (output: LogDestination): void {
   output.flushSync = () => {}
 }
 
-function flush (output: LogDestination): Promise<void> {
-  return new Promise(resolve => { output.flush(() => { resolve() }) })
+function flush (log: Logger): Promise<void> {
+  return new Promise(resolve => { log.flush(() => { resolve() }) })
 }
+
+const NEWLINE = 0x0A
 
 function logDrops (log: Logger, output: LogDestination): void {
   let dropped = 0
-  output.on('drop', () => { dropped++ })
+  output.on('drop', (lines: Buffer) => { for (const byte of lines) if (byte === NEWLINE) dropped++ })
   output.on('drain', () => {
     if (dropped === 0) return
     log.warn({ lines: dropped }, 'log lines were dropped, since nobody took them')

@@ -187,8 +187,13 @@ export const DAY = 86_400_000
 
 /** In UTC. @param time in ms since 1970 */
 export function dayOf (time: number): string {
-  return new Date(time).toISOString().slice(0, 10)
+  const number = Math.floor(time / DAY)
+  if (number !== lastDay.number) lastDay = { number, text: new Date(time).toISOString().slice(0, 10) }
+  return lastDay.text
 }
+
+/** Every call is counted on a day, mostly on the same. */
+let lastDay = { number: NaN, text: '' }
 
 function daysBetween (from: string, to: string): string[] {
   const days: string[] = []

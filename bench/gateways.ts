@@ -102,7 +102,7 @@ async function frontierRows (contestants: readonly Contestant[]): Promise<Row[]>
       const p99s: Array<readonly [rate: number, p99: number]> = []
       for (const part of PARTS_OF_CAPACITY) {
         const rate = Math.round(perSecond * part)
-        const { p99, unanswered } = await sendAtRate({ origin, path: path as string, body: body(model), rate, connections: CONNECTIONS * 2, seconds: SECONDS })
+        const { p99, unanswered } = await sendAtRate({ origin, path: path as string, body: body(model), rate, connections: CONNECTIONS * 2, seconds: SECONDS, before: 1 })
         p99s.push([rate, unanswered === 0 ? p99 : Infinity])
       }
       const largest = (bound: number): string => {
@@ -127,7 +127,7 @@ async function latencyRows (contestants: readonly Contestant[]): Promise<Row[]> 
       (single[name] ??= []).push(await load(target(2000), 'json-0', 1, ROUND_MILLISECONDS));
       (streamed[name] ??= []).push(await load(target(2000), 'stream-5', 1, ROUND_MILLISECONDS))
       const { origin, path, body } = target(2000)
-      const { p50, p99 } = await sendAtRate({ origin, path: path as string, body: body('json-0'), rate: STEADY_RATE, connections: CONNECTIONS, seconds: SECONDS });
+      const { p50, p99 } = await sendAtRate({ origin, path: path as string, body: body('json-0'), rate: STEADY_RATE, connections: CONNECTIONS, seconds: SECONDS, before: 1 });
       (steady[name] ??= []).push([p50, p99])
     }
   }

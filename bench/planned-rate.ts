@@ -22,6 +22,8 @@ export interface PlannedRate {
   readonly rate: number
   readonly connections: number
   readonly seconds: number
+  /** Seconds before those, in which connections are opened: what was due in them is not in the outcome. */
+  readonly before?: number
 }
 
 interface Client { readonly socket: Socket, due: number, missing: number, status: string, end: string }
@@ -33,10 +35,10 @@ const LAST_CHUNK = '0\r\n\r\n'
 const PATIENCE = 5000
 
 /** Sends requests at their times over connections that are opened with the first of them; one for which none is free waits, and its time runs. */
-export async function sendAtRate ({ origin, path, body, rate, connections, seconds }: PlannedRate): Promise<Outcome> {
+export async function sendAtRate ({ origin, path, body, rate, connections, seconds, before = 0 }: PlannedRate): Promise<Outcome> {
   const { hostname, port, host } = new URL(origin)
   const request = `POST ${path} HTTP/1.1\r\nhost: ${host}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
-  const total = rate * seconds
+  const total = rate * (before + seconds)
   const times: Array<{ readonly due: number, readonly took: number }> = []
   const idle: Client[] = []
   const clients: Client[] = []
@@ -86,14 +88,15 @@ export async function sendAtRate ({ origin, path, body, rate, connections, secon
     socket.once('connect', () => { idle.push(client) })
   }
   await once((clients[0] as Client).socket, 'connect')
-  for (const end = begin + seconds * 1000 + PATIENCE; times.length < total && performance.now() < end; await sleep(1)) sendDue()
+  for (const end = begin + (before + seconds) * 1000 + PATIENCE; times.length < total && performance.now() < end; await sleep(1)) sendDue()
   for (const { socket } of clients) socket.destroy()
-  const took = times.map(each => each.took)
+  const counted = times.filter(({ due }) => due >= before * 1000)
+  const took = counted.map(each => each.took)
   return {
     p50: percentile(took, 50),
     p99: percentile(took, 99),
     longest: Math.max(...took),
     unanswered: total - times.length,
-    seconds: Array.from({ length: seconds }, (_, second) => percentile(times.filter(({ due }) => Math.floor(due / 1000) === second).map(each => each.took), 99))
+    seconds: Array.from({ length: seconds }, (_, second) => percentile(counted.filter(({ due }) => Math.floor(due / 1000) === before + second).map(each => each.took), 99))
   }
 }

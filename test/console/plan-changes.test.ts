@@ -194,7 +194,11 @@ describe('The change of a plan at the console', { skip: noChromium }, () => {
     await diff.locator('.add', { hasText: 'line 0 is another now' }).waitFor()
     assert.equal(await diff.getByText('line 14 is as it was').count(), 0)
     await diff.getByRole('button', { name: 'Show all 4' }).first().click()
-    await diff.locator('[data-row]', { hasText: 'line 14 is as it was' }).waitFor()
+    const opened = diff.locator('[data-row]', { hasText: 'line 14 is as it was' })
+    await opened.waitFor()
+    // What is searched for is a row further down by now, and nobody has asked for it again.
+    await page.evaluate('new Promise(resolve => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(resolve, 100))))')
+    assert.ok(await opened.isVisible() && Number(await page.evaluate('scrollY')) < 1000)
     assert.deepEqual(await violationsOf(page), [])
   })
 

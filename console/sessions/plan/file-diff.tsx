@@ -120,7 +120,7 @@ function Diff ({ id, file: { path, before, after }, diff, hasEnd }: {
   const hunks = useMemo(() => hunksOf(diff), [diff])
   const isUpdate = before !== null && after !== null
   const rows = useMemo(() => rowsOf(hunks, opened, texts, isUpdate && hasEnd && diff.includes('\n@@ ')), [hunks, opened, texts, isUpdate, hasEnd, diff])
-  const [target, setTarget] = useState<number>()
+  const [target, setTarget] = useState<Found>()
   const open = (gap: number, count: number) => { setOpened(before => new Map(before).set(gap, (before.get(gap) ?? 0) + count)) }
   return (
     <>
@@ -137,8 +137,9 @@ function Diff ({ id, file: { path, before, after }, diff, hasEnd }: {
         <Windowed
           count={rows.length}
           height={HEIGHT}
-          target={target}
-          row={index => <DiffRow key={index} index={index} row={rows[index] as Row} isFound={index === target} onOpen={open} />}
+          target={target?.row}
+          wish={target?.wish}
+          row={index => <DiffRow key={index} index={index} row={rows[index] as Row} isFound={index === target?.row} onOpen={open} />}
         />
       </div>
     </>
@@ -198,12 +199,15 @@ function Words ({ line, from, to }: { readonly line: DiffLine, readonly from: nu
 }
 
 /** Searches the rows of a long diff: the browser's own search finds only what is near the screen. */
-function Search ({ rows, onFound }: { readonly rows: readonly Row[], readonly onFound: (row: number | undefined) => void }) {
+/** The row that was found, and what was asked for. */
+interface Found { readonly row: number, readonly wish: string }
+
+function Search ({ rows, onFound }: { readonly rows: readonly Row[], readonly onFound: (found: Found | undefined) => void }) {
   const [words, setWords] = useState('')
   const [at, setAt] = useState(0)
   const found = useMemo(() => words === '' ? [] : rowsWith(rows, words), [rows, words])
   const current = found[at % Math.max(1, found.length)]
-  useEffect(() => { onFound(current) }, [current, onFound])
+  useEffect(() => { onFound(current === undefined ? undefined : { row: current, wish: `${at} ${words}` }) }, [current, at, words, onFound])
   const press = (event: KeyboardEvent) => {
     if (event.key !== 'Enter' || found.length === 0) return
     event.preventDefault()

@@ -30,6 +30,9 @@ export interface RedisSentinelOptions {
 
 const NAME = 'mymaster'
 
+/** A port that was free may be taken by then: the Sentinel ends. */
+const ATTEMPTS = 5
+
 /**
  * Starts the three and waits until the Sentinel knows the replica.
  * @throws Error when it does not; none is left then
@@ -44,25 +47,36 @@ export async function startRedisSentinel ({ sentinelPassword, masterSettings = [
     started.push(master.stop)
     const replica = await startRedisServer({ settings: ['--replicaof', '127.0.0.1', String(master.port), '--repl-diskless-sync-delay', '0'] })
     started.push(replica.stop)
-    const port = await freePort()
-    const sentinel = await createRedis(port, ['--sentinel'], [
-      `sentinel monitor ${NAME} 127.0.0.1 ${master.port} 1`,
-      `sentinel down-after-milliseconds ${NAME} 1500`,
-      `sentinel failover-timeout ${NAME} 2000`,
-      ...(sentinelPassword === undefined ? [] : [`requirepass ${sentinelPassword}`])
-    ].join('\n'))
-    started.push(sentinel.remove)
-    await sentinel.start()
-    const client = new Redis({ port, host: '127.0.0.1', retryStrategy: () => 20, maxRetriesPerRequest: null, enableReadyCheck: false, ...(sentinelPassword === undefined ? {} : { password: sentinelPassword }) })
-    client.on('error', () => {})
-    started.push(async () => client.disconnect())
-    await waitFor('the Sentinel to know the replica', async () => (await client.call('SENTINEL', 'REPLICAS', NAME) as unknown[]).length === 1)
+    const { sentinel, port, client } = await startSentinel(master, sentinelPassword, started)
     await waitFor('the replica to be synchronised', async () => (await replica.client.info('replication')).includes('master_link_status:up'))
     return createSentinel(master, replica, sentinel, { port, client, stop, deadPort: await freePort() })
   } catch (error) {
     await stop()
     throw error
   }
+}
+
+/** @param started gets what ends it again */
+async function startSentinel (master: RedisServer, password: string | undefined, started: Array<() => Promise<void>>): Promise<{ readonly sentinel: RedisProcess, readonly port: number, readonly client: Redis }> {
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+    const port = await freePort()
+    const sentinel = await createRedis(port, ['--sentinel'], [
+      `sentinel monitor ${NAME} 127.0.0.1 ${master.port} 1`,
+      `sentinel down-after-milliseconds ${NAME} 1500`,
+      `sentinel failover-timeout ${NAME} 2000`,
+      ...(password === undefined ? [] : [`requirepass ${password}`])
+    ].join('\n'))
+    started.push(sentinel.remove)
+    await sentinel.start()
+    const client = new Redis({ port, host: '127.0.0.1', retryStrategy: () => 20, maxRetriesPerRequest: null, enableReadyCheck: false, ...(password === undefined ? {} : { password }) })
+    client.on('error', () => {})
+    started.push(async () => client.disconnect())
+    const knowsReplica = async (): Promise<boolean> => client.status === 'ready' && (await client.call('SENTINEL', 'REPLICAS', NAME) as unknown[]).length === 1
+    await waitFor('the Sentinel to know the replica, or to end', async () => sentinel.hasEnded() || await knowsReplica())
+    if (!sentinel.hasEnded()) return { sentinel, port, client }
+    client.disconnect()
+  }
+  throw new Error(`no Sentinel ran in ${ATTEMPTS} attempts`)
 }
 
 interface Running { readonly port: number, readonly deadPort: number, readonly client: Redis, stop (): Promise<void> }

@@ -197,7 +197,7 @@ describe('The change of a plan at the console', { skip: noChromium }, () => {
     const opened = diff.locator('[data-row]', { hasText: 'line 14 is as it was' })
     await opened.waitFor()
     // What is searched for is a row further down by now, and nobody has asked for it again.
-    await page.evaluate('new Promise(resolve => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(resolve, 100))))')
+    await page.evaluate('new Promise(resolve => requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(resolve))))')
     assert.ok(await opened.isVisible() && Number(await page.evaluate('scrollY')) < 1000)
     assert.deepEqual(await violationsOf(page), [])
   })

@@ -198,10 +198,10 @@ function Words ({ line, from, to }: { readonly line: DiffLine, readonly from: nu
   return <>{parts}<Revealed text={line.text.slice(at, to)} /></>
 }
 
-/** Searches the rows of a long diff: the browser's own search finds only what is near the screen. */
 /** The row that was found, and what was asked for. */
 interface Found { readonly row: number, readonly wish: string }
 
+/** Searches the rows of a long diff: the browser's own search finds only what is near the screen. */
 function Search ({ rows, onFound }: { readonly rows: readonly Row[], readonly onFound: (found: Found | undefined) => void }) {
   const [words, setWords] = useState('')
   const [at, setAt] = useState(0)

@@ -27,8 +27,8 @@ interface LogOptions {
 
 /**
  * Opens the log: JSON lines, or text on a terminal. Writes are batched, so that requests do not wait; lost lines are counted and reported.
- * Log nothing after `end`, which writes the waiting lines, unless nobody reads the standard output; `abandon` drops them, so that they cannot
- * delay the exit.
+ * `end` writes the lines that wait, and gives up where nobody reads the standard output; log nothing after it. `abandon` drops them, so that
+ * they cannot delay the exit.
  * @param isShared whether other processes write to the same standard output
  */
 export function openLog (settings: LogOptions, isShared: boolean) {
@@ -58,7 +58,7 @@ type LogDestination = Omit<ReturnType<typeof destination>, 'write'> & { write (l
  */
 class LineBatch {
   readonly #output: LogDestination
-  // Texts that live so long would fill the heap.
+  // Not a text: it would outlive V8's young generation before it is written, and each collection would copy it.
   readonly #lines: Buffer
   #length = 0
 
